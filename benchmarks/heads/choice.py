@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.special import softmax
 
 from benchmarks.heads.tasks import pack_of
 from benchmarks.journey.tasks import FAMILIES, LABELS_A_CLASS, Journey, journey
@@ -27,7 +28,6 @@ from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.propagation import PropagationHead, geometric_mean
 from mixmood.heads.pseudo_label import PseudoLabelHead
 from mixmood.heads.supervised import SupervisedHead
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_logistic
 
 POOLS = ("clean", "uneven", "half near", "half far", "a third", "near", "far")
@@ -41,7 +41,7 @@ class GraphTargets:
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The heads of all problems."""
         heads, own = problem.labelled.supervised, PropagationHead()
-        guesses = softmax(heads.logits_of_rows(problem.pool))
+        guesses = softmax(heads.logits_of_rows(problem.pool), axis=-1)
         targets = geometric_mean(guesses, own.spread_labels(problem), own.graph_share)
         return problem.fit_joint(targets, pool_weights(problem), heads)
 
@@ -56,7 +56,7 @@ class GaussianMixture:
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The head of one problem."""
         heads = problem.labelled.supervised
-        guesses = softmax(heads.logits_of_rows(problem.pool))[0]
+        guesses = softmax(heads.logits_of_rows(problem.pool), axis=-1)[0]
         found, foreign = self._expected(problem, guesses)
         targets = geometric_mean(guesses, np.maximum(found, 1e-12), 0.5)
         weights = (1 - foreign) * problem.labelled.weights.sum() / len(foreign)
@@ -102,7 +102,7 @@ class BackgroundClass:
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The head of one problem; the class more is left out of its answers."""
         own, useful = problem.labelled, problem.joint.useful
-        guesses = softmax(own.supervised.logits_of_rows(problem.pool))[0] * useful[:, None]
+        guesses = softmax(own.supervised.logits_of_rows(problem.pool), axis=-1)[0] * useful[:, None]
         pool = np.concatenate([guesses, 1 - useful[:, None]], axis=1)
         labelled = np.pad(own.targets, ((0, 0), (0, 1)))
         weights = np.full(len(useful), own.weights.sum() / len(useful))

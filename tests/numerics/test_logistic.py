@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_logistic, one_hot
 
 
@@ -23,7 +23,7 @@ def test_the_solutions_are_those_of_scikit_learn(n, d, k):
         peer = LogisticRegression(C=1 / penalty, tol=1e-9, max_iter=20_000)
         peer.fit(features, codes, sample_weight=weight)
         assert fit.weights[b] == pytest.approx(peer.coef_.T, abs=2e-4)
-        ours = softmax(fit.logits(features)[b])
+        ours = softmax(fit.logits(features)[b], axis=-1)
         assert ours == pytest.approx(peer.predict_proba(features), abs=1e-4)
 
 
@@ -80,7 +80,7 @@ def test_a_strong_penalty_leaves_the_shares_of_the_classes():
     features, codes = clouds()
     weights = np.where(codes == 0, 2.0, 1.0)[None]
     fit = fit_logistic(features, one_hot(codes, 3), weights, np.array([1e9]))
-    assert softmax(fit.logits(features)[0]) == pytest.approx(
+    assert softmax(fit.logits(features)[0], axis=-1) == pytest.approx(
         np.tile([0.5, 0.25, 0.25], (60, 1)), abs=1e-4
     )
 
@@ -91,7 +91,9 @@ def test_separable_classes_and_a_weak_penalty_still_converge():
         features, one_hot(np.array([0, 0, 1, 1]), 2), np.ones((1, 4)), np.array([1e-6])
     )
     assert np.isfinite(fit.weights).all()
-    assert softmax(fit.logits(features)[0])[[0, 3]].max(axis=1) == pytest.approx([1, 1], abs=1e-4)
+    assert softmax(fit.logits(features)[0], axis=-1)[[0, 3]].max(axis=1) == pytest.approx(
+        [1, 1], abs=1e-4
+    )
 
 
 def test_starting_elsewhere_ends_at_the_same_minimum():

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from mixmood.core.arrays import Array, Codes, Rows
 from mixmood.core.errors import InputError
@@ -24,7 +25,6 @@ from mixmood.evidence.accuracy import (
 from mixmood.evidence.choice import MOST_FOLDS_WORK
 from mixmood.heads.linear import directions
 from mixmood.heads.problem import ROUGH_TOLERANCE, JointRows, LabelledRows, work_of
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.folds import Folds, repeated_folds
 from mixmood.numerics.logistic import RowSpace, fit_logistic, row_space
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
@@ -87,15 +87,16 @@ def label_scores(chances: Array, codes: Codes) -> tuple[Array, Codes]:
     other = others.argmax(axis=1)
     most = np.maximum(others[rows, other], 0.0)
     total = own + most
-    return np.where(total > 0, most / np.where(total > 0, total, 1.0), 0.0), other
+    return np.divide(most, total, out=np.zeros_like(most), where=total > 0), other
 
 
 def mean_chances(logits: Array) -> Array:
     """Class probabilities averaged over repeats, (n, k), of logits (repeats, n, k); NaN if none."""
     is_seen = np.asarray(np.isfinite(logits).all(axis=2))
-    total = np.where(is_seen[..., None], softmax(np.nan_to_num(logits)), 0.0).sum(axis=0)
+    total = np.where(is_seen[..., None], softmax(np.nan_to_num(logits), axis=-1), 0.0).sum(axis=0)
     n_seen = is_seen.sum(axis=0)[:, None]
-    return np.where(n_seen > 0, total / np.maximum(n_seen, 1), np.nan)
+    found: Array = np.divide(total, n_seen, out=np.full_like(total, np.nan), where=n_seen > 0)
+    return found
 
 
 @dataclass(frozen=True)
@@ -395,7 +396,7 @@ def unlikeness(features: Array, codes: Codes) -> Array:
     of_class = np.array([np.median(distances[codes == code]) for code in range(codes.max() + 1)])
     usual = (of_class[codes] + np.median(distances)) / 2
     total = distances + usual
-    return np.where(total > 0, distances / np.where(total > 0, total, 1.0), 0.0)
+    return np.divide(distances, total, out=np.zeros_like(distances), where=total > 0)
 
 
 UNLIKE_SCORE = UNLIKE / (1 + UNLIKE)

@@ -19,13 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, softmax
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.text import counted, in_percent
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import (
@@ -395,7 +394,8 @@ def class_probabilities(labelled: Array, labels: Codes, features: Array) -> Arra
     weights = len(codes) / (len(classes) * sizes[codes])
     targets, penalties = one_hot(codes, len(classes)), np.array([CLASS_PENALTY])
     model = fit_logistic(unit_rows(own, centre), targets, weights[None], penalties)
-    return softmax(model.logits(unit_rows(signed_roots(features), centre))[0])
+    logits = model.logits(unit_rows(signed_roots(features), centre))[0]
+    return np.asarray(softmax(logits, axis=-1))
 
 
 def class_shares(probabilities: Array, prior: Array) -> NDArray[np.float64]:

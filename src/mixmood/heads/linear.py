@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError, ShapeError
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import checked_features
 from mixmood.numerics.logistic import Logistic
 from mixmood.numerics.neighbours import unit_rows
@@ -81,7 +81,7 @@ class LinearHead:
 
     def predict_proba(self, features: Array) -> Array:
         """Class probabilities, shape (n, k)."""
-        return softmax(self.logits(features) / self.temperature)
+        return softmax(self.logits(features) / self.temperature, axis=-1)
 
     def predict(self, features: Array) -> NDArray[np.intp]:
         """The code of the most probable class of each row, shape (n,)."""
@@ -89,15 +89,8 @@ class LinearHead:
 
 
 @dataclass(frozen=True)
-class LinearHeads:
-    """The heads of B problems: weights (B, d, k) and biases (B, k)."""
-
-    weights: Array
-    bias: Array
-
-    def __len__(self) -> int:
-        """The number of problems (B)."""
-        return len(self.weights)
+class LinearHeads(Logistic):
+    """The heads of B problems."""
 
     def __getitem__(self, place: int) -> LinearHead:
         """The head of one problem."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import RangedSettings, ranged
 from mixmood.numerics.neighbours import cosine_neighbours
 
@@ -42,7 +42,7 @@ class PropagationHead(RangedSettings):
         heads = problem.labelled.supervised
         if len(problem.pool) == 0 or self.pool_weight == 0:
             return heads
-        own = softmax(heads.logits_of_rows(problem.pool))
+        own = softmax(heads.logits_of_rows(problem.pool), axis=-1)
         targets = geometric_mean(own, self.spread_labels(problem), self.graph_share)
         n_training = problem.labelled.weights.sum(axis=1, keepdims=True)
         share = self.pool_weight * n_training / len(problem.pool)
@@ -104,4 +104,4 @@ def geometric_mean(own: Array, graph: Array, graph_share: float) -> Array:
     [0.667, 0.333]
     """
     logs = (1 - graph_share) * np.log(np.maximum(own, 1e-12)) + graph_share * np.log(graph)
-    return softmax(logs)
+    return softmax(logs, axis=-1)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
-from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import RangedSettings, ranged
 
 FULL_SHARE = 0.2
@@ -49,7 +49,7 @@ class PseudoLabelHead(RangedSettings):
             return heads
         for number in range(1, self.n_rounds + 1):
             share = self.last_share * number / self.n_rounds
-            p = softmax(heads.logits_of_rows(problem.pool))
+            p = softmax(heads.logits_of_rows(problem.pool), axis=-1)
             useful, n_classes = problem.joint.useful, problem.labelled.n_classes
             shares = (p * useful[:, None]).sum(axis=1)
             shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)

@@ -1,29 +1,10 @@
-"""Probabilities from logits: softmax, and the temperature that calibrates it."""
+"""The temperature that calibrates probabilities, and the likelihood of labels."""
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
 
 from mixmood.core.arrays import Array
-
-
-def log_softmax(logits: Array, axis: int = -1) -> Array:
-    """Logarithms of the class probabilities along an axis.
-
-    >>> log_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).round(4).tolist()
-    [[-0.6931, -0.6931], [0.0, -1000.0]]
-    """
-    shifted = logits - logits.max(axis=axis, keepdims=True)
-    shifted -= np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-    return np.asarray(shifted)
-
-
-def softmax(logits: Array, axis: int = -1) -> Array:
-    """Class probabilities along an axis: exp(logit) over the sum of all exp(logit)."""
-    shares = logits - logits.max(axis=axis, keepdims=True)
-    np.exp(shares, out=shares)
-    shares /= shares.sum(axis=axis, keepdims=True)
-    return np.asarray(shares)
-
 
 COLDEST, HOTTEST = 0.05, 20.0
 MAX_UPDATES = 30
@@ -47,7 +28,7 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     # The slope of the log-likelihood falls as 1/t grows: bisection for its zero.
     for _ in range(MAX_UPDATES):
         sharpness = np.sqrt(low * high)
-        slope = float((right - (softmax(sharpness * rows) * rows).sum(axis=1)).mean())
+        slope = float((right - (softmax(sharpness * rows, axis=-1) * rows).sum(axis=1)).mean())
         low, high = (sharpness, high) if slope > 0 else (low, sharpness)
     return float(1 / np.sqrt(low * high))
 
@@ -55,4 +36,4 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
 def log_likelihood(logits: Array, codes: NDArray[np.integer]) -> Array:
     """The logarithm of the probability of the right class: (..., n, k) in, (..., n) out."""
     index = np.broadcast_to(codes, logits.shape[:-1])[..., None]
-    return np.take_along_axis(log_softmax(logits), index, axis=-1)[..., 0]
+    return np.take_along_axis(log_softmax(logits, axis=-1), index, axis=-1)[..., 0]

@@ -50,21 +50,10 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
         cosines = rows @ units.T
         if within:
             cosines[np.arange(len(cosines)), np.arange(block.start, block.stop)] = -np.inf
-        indices[block], similarities[block] = _largest(cosines, k)
+        # Stable: of equally similar ones the lower index is first.
+        indices[block] = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+        similarities[block] = np.take_along_axis(cosines, indices[block], axis=1)
     return Neighbours(indices, similarities)
-
-
-def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
-    """Columns and values of the k largest of each row, the largest first, ties by column."""
-    threshold = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
-    # argpartition would choose arbitrarily among equal values.
-    is_above, is_equal = values > threshold, values == threshold
-    missing = k - is_above.sum(axis=1, keepdims=True)
-    is_kept = is_above | (is_equal & (np.cumsum(is_equal, axis=1) <= missing))
-    columns = np.nonzero(is_kept)[1].reshape(len(values), k)
-    kept = np.take_along_axis(values, columns, axis=1)
-    order = np.argsort(-kept, axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(kept, order, axis=1)
 
 
 COPY_COSINE = 0.985

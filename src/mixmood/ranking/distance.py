@@ -137,7 +137,8 @@ def measure(
     rng, few = rng_for(plan.seed, "groups"), pairs[:N_DRAWS]
     pool_rngs = [rng_for(plan.seed, "groups", POOL) for _ in features]
     without = leave_out(labelled, features, few, rows, names, rng, pool_rngs, overflow, jobs)
-    own = drawn.first(plan.draws)
+    n = plan.draws
+    own = DrawnDistances(drawn.inter[..., :n], drawn.intra[..., :n])
     images, freedom = image_covariance(without), without.shape[-1] - 1
     return own, Certainty.of(own.signed, drawn.signed, images, freedom)
 

@@ -83,10 +83,6 @@ class DrawnDistances:
         """Inter minus intra, shape (measures, pools, draws)."""
         return np.asarray(self.inter - self.intra[:, None, :])
 
-    def first(self, n_draws: int) -> "DrawnDistances":
-        """The distances of the first draws."""
-        return DrawnDistances(self.inter[..., :n_draws], self.intra[..., :n_draws])
-
 
 def drawn_distances(
     labelled: Array,
