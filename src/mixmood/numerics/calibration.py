@@ -2,9 +2,19 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from mixmood.core.arrays import Array
+
+
+def log_softmax(logits: Array, axis: int = -1) -> Array:
+    """Logarithms of the class probabilities along an axis.
+
+    Not SciPy's: it asks whether its input is a tensor, and fails where torch is made unavailable.
+    """
+    shifted = logits - logits.max(axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
+
 
 COLDEST, HOTTEST = 0.05, 20.0
 MAX_UPDATES = 30

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from mixmood.core.arrays import Array
+from mixmood.numerics.calibration import log_softmax
 
 SMALLEST = 1e-10
 """Directions whose singular value is a smaller share of the largest are left out as rounding."""
