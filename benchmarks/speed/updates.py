@@ -11,7 +11,7 @@ from benchmarks.measuring.row import interleaved
 from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.augment import AUGMENTATIONS
 from mixmood.ssl.loop import Length, Loop
-from mixmood.ssl.models.network import Average, Network
+from mixmood.ssl.models.network import Follower, Network
 from mixmood.ssl.models.registry import WideResNetSpec, model_spec
 from mixmood.ssl.plan import TrainingPlan
 from mixmood.ssl.task import Task, checked_task
@@ -86,7 +86,7 @@ def our_loop(setting: Setting, augment: str = "paper", ema: float = 0.0) -> Loop
         MixMatch(balanced="both"),
         network,
         augment=AUGMENTATIONS[augment],
-        follower=Average(network.model, ema) if ema else None,
+        follower=Follower(network.model, ema) if ema else None,
     )
 
 

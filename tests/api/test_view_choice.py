@@ -15,7 +15,7 @@ from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Recorder
 from mixmood.features.backbones import registry, wide_resnet
-from mixmood.features.backbones.backbone import OneView
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import BACKBONES
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ssl.plan import TrainingPlan
@@ -23,7 +23,7 @@ from mixmood.ssl.plan import TrainingPlan
 QUICK = {"draws": 4, "probe": False, "jobs": 1}
 
 
-class Colours(OneView):
+class Colours(Backbone):
     """The mean colour of an image, or of none of it: blind."""
 
     resolution, batch_size, width = 64, 16, 3

@@ -11,7 +11,7 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.listener import Recorder
 from mixmood.features.backbones import devices
-from mixmood.features.backbones.backbone import OneView
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import PROVIDERS, onnx_runtime
 from mixmood.features.backbones.registry import BACKBONES
 from mixmood.ssl.predict import Classifier
@@ -184,7 +184,7 @@ def test_a_device_that_cannot_be_used_is_refused(run, monkeypatch, device, code,
 
 
 def test_of_a_model_that_takes_features_the_backbone_gets_the_device(run, monkeypatch):
-    class Own(OneView):
+    class Own(Backbone):
         """A backbone without an ONNX form: model.onnx holds the head alone."""
 
         name, resolution, batch_size, width = "own", 8, 16, 3

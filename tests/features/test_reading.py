@@ -6,12 +6,12 @@ import pytest
 from mixmood.core.errors import ShapeError, UnreadableImageError
 from mixmood.data.images.pool import ImageSource
 from mixmood.data.open import open_pool
-from mixmood.features.backbones.backbone import OneView
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import LABELLED, POOL, Reading, random_order
 from mixmood.features.sample import Extractor
 
 
-class Brightness(OneView):
+class Brightness(Backbone):
     """A backbone whose one feature is the first pixel, and that remembers what it saw."""
 
     name, fingerprint, width, resolution, batch_size = "brightness", "b", 1, 8, 16

@@ -48,11 +48,11 @@ READABLE = [row for row in range(20) if row % 7]
 
 
 def test_a_pool_is_loaded_in_the_order_it_is_read_quickest():
-    pool = Backwards()
-    loaded = load_pictures(pool, (4, 4), listener=Silent())
+    pool, recorder = Backwards(), Recorder()
+    pixels, rows = load_pictures(pool, (4, 4), recorder)
     assert pool.fetched == list(range(20))[::-1]
-    assert loaded.rows.tolist() == READABLE == loaded.pixels[:, 0, 0, 0].tolist()
-    assert loaded.unreadable == ("0.png", "7.png", "14.png")
+    assert rows.tolist() == READABLE == pixels[:, 0, 0, 0].tolist()
+    assert any("were left out: 0.png; 7.png; 14.png." in text for text in recorder.warnings)
 
 
 def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
@@ -130,7 +130,7 @@ def test_a_camera_jpeg_is_decoded_at_a_reduced_size(tmp_path, monkeypatch):
         return picture
 
     monkeypatch.setattr(pool, "picture", noting)
-    small = load_pictures(pool, (32, 32), listener=Silent()).pixels[0]
+    small = load_pictures(pool, (32, 32), Silent())[0][0]
     assert sizes == [(150, 200)]
     whole = Image.open(io.BytesIO((tmp_path / "large.jpg").read_bytes())).resize((32, 32))
     assert np.abs(small.astype(int) - np.asarray(whole).astype(int)).mean() < 8

@@ -17,6 +17,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -28,13 +29,7 @@ from mixmood.core.interrupt import uninterrupted
 from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.prepare import (
-    CONSTANT,
-    DECODE_AT_ONCE,
-    POOR_RANGE,
-    Prepared,
-    Preparer,
-)
+from mixmood.features.prepare import CONSTANT, DECODE_AT_ONCE, POOR_RANGE, Prepared, Preparer
 from mixmood.jobs.local import checked_jobs
 
 STORE_EVERY = 128
@@ -76,18 +71,15 @@ class Collector:
     ) -> None:
         """Begin without rows; `advance` is called with the number of images done."""
         self._asked, n_asked = asked, len(asked)
-        self._features = [
-            np.empty((n_asked, sum(backbone.blocks.values())), np.float32) for backbone in backbones
-        ]
+        widths = [sum(backbone.blocks.values()) for backbone in backbones]
+        self._features = [np.empty((n_asked, width), np.float32) for width in widths]
         self._is_kept = np.zeros(n_asked, bool)
         self._flags = np.zeros((len(backbones), n_asked), np.uint8)
         self._contents: list[bytes] = [b""] * n_asked
         self._problems: dict[int, str] = {}
-        self._n_cached = 0
-        self._cache, self._preparer = cache, preparer
+        self._cache, self._preparer, self._advance = cache, preparer, advance
         self._unstored: dict[bytes, Features] = {}
-        self._n_unstored = 0
-        self._advance = advance
+        self._n_cached = self._n_unstored = 0
 
     def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
         """The images that a backbone has to embed; the others are recorded as done."""
@@ -100,14 +92,12 @@ class Collector:
     def take(self, images: list[Prepared]) -> None:
         """Record images that were embedded; their rows are written to the cache in groups."""
         self._note(images)
-        if self._cache is None:
-            return
-        for image in images:
-            if not image.problem:
-                self._unstored |= self._preparer.stored(image)
-        self._n_unstored += len(images)
-        if self._n_unstored >= STORE_EVERY:
-            self.store()
+        if self._cache is not None:
+            for image in images:
+                self._unstored |= {} if image.problem else self._preparer.stored(image)
+            self._n_unstored += len(images)
+            if self._n_unstored >= STORE_EVERY:
+                self.store()
 
     def store(self) -> None:
         """Write to the cache the rows that are not yet in it."""
@@ -161,7 +151,6 @@ def ordered_map(
 
     `Executor.map` would take all items at once; here a slow consumer stops the producers.
 
-    >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as pool:
     ...     list(ordered_map(pool, abs, [-1, 2, -3], ahead=2))
     [1, 2, 3]
@@ -181,13 +170,8 @@ def batched_by(items: Iterable[In], size: int) -> Iterator[list[In]]:
     >>> list(batched_by([1, 2, 3], 2))
     [[1, 2], [3]]
     """
-    batch: list[In] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
         yield batch
 
 
@@ -195,8 +179,6 @@ CHUNK = 16
 """Images that one reading thread takes at a time."""
 READERS = 4
 """Reading threads for each working thread: they mostly wait for disks and servers."""
-
-T = TypeVar("T")
 
 
 def extract(
@@ -232,12 +214,12 @@ def extract_each(
         progress: Called after every image, with the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
-    # Features that depend on the batch would change if images came class by class.
+    order, most_waiting = source.reading_order(asked), None
     is_batch = any(backbone.is_batch_dependent for backbone in backbones)
-    order = np.arange(len(asked)) if is_batch else source.reading_order(asked)
-    cache = None if is_batch else cache
-    # With such features, broken images must be known before a batch is formed.
-    most_waiting = DECODE_AT_ONCE if is_batch else None
+    if is_batch:
+        # These features would change if images came class by class, and broken images must be
+        # known before a batch is formed.
+        order, most_waiting, cache = np.arange(len(asked)), DECODE_AT_ONCE, None
     n_workers = checked_jobs(jobs)
     n_readers = READERS * n_workers
     batch_size = max(backbone.batch_size for backbone in backbones)
@@ -281,7 +263,7 @@ def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
             pool.shutdown(cancel_futures=True)
 
 
-def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[list[T], list[T]]]:
+def with_companions(batches: Iterable[list[In]], size: int) -> Iterator[tuple[list[In], list[In]]]:
     """Each batch, with as many earlier items as it lacks to its full size.
 
     For backbones whose features depend on the batch: the statistics of a short last batch would
@@ -290,7 +272,7 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
     >>> list(with_companions([[1, 2, 3], [4]], size=3))
     [([], [1, 2, 3]), ([2, 3], [4])]
     """
-    before: list[T] = []
+    before: list[In] = []
     for batch in batches:
         n_missing = max(0, size - len(batch))
         yield before[len(before) - n_missing :] if before else [], batch

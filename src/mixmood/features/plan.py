@@ -1,11 +1,17 @@
 """The options of every command that computes features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 from mixmood.core.errors import OptionError
-from mixmood.core.options import BACKBONE_NAMES, DEFAULT_BACKBONE, check_kinds, option
+from mixmood.core.options import (
+    BACKBONE_NAMES,
+    DEFAULT_BACKBONE,
+    check_kinds,
+    option,
+    option_texts,
+)
 from mixmood.core.text import unknown_name
 from mixmood.jobs.local import checked_jobs
 
@@ -20,56 +26,10 @@ BACKBONE_WORDS = (
 """How a backbone is named, for help texts."""
 
 
-def jobs_option() -> Any:
-    """The field `jobs` of a plan: the number of threads."""
-    return option(None, "Threads.", shown="all cores")
-
-
-def cache_option() -> Any:
-    """The field `cache` of a plan: where features are kept."""
-    return option(
-        "default",
-        "Where features are kept between runs.",
-        metavar="DIR|none",
-        shown="the user's cache directory",
-        takes_none=True,
-    )
-
-
-def mlflow_option() -> Any:
-    """The field `mlflow` of a plan: the MLflow server or file that the result is logged to."""
-    return option(None, "Log the result to MLflow as well.", metavar="URI")
-
-
-def device_option() -> Any:
-    """The field `device` of a plan."""
-    return option(
-        "auto",
-        "Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models auto, "
-        "cpu, cuda or mps.",
-    )
-
-
-def resolution_option(only: str | None = None) -> Any:
-    """The field `resolution` of a plan."""
-    return option(
-        AUTO,
-        "Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the labelled images "
-        "decide.",
-        metavar="auto|PIXELS",
-        only=only,
-    )
-
-
-def depth_option(only: str | None = None) -> Any:
-    """The field `depth` of a plan."""
-    return option(
-        AUTO,
-        "Which layers of the backbone are used: last, middle or both; auto: the labelled images "
-        "decide.",
-        metavar="WORD",
-        only=only,
-    )
+def same_option(plan: type, name: str, **how: Any) -> Any:
+    """The option of another plan; `how` replaces its default or attributes of its text."""
+    one = next(one for one in fields(plan) if one.name == name)
+    return option(how.pop("default", one.default), **vars(option_texts(plan)[name]) | how)
 
 
 def groups_option() -> Any:
@@ -131,16 +91,36 @@ class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
 
     backbone: str = option(DEFAULT_BACKBONE, f"{BACKBONE_WORDS}.")
-    resolution: int | str = resolution_option()
-    depth: str = depth_option()
-    device: str = device_option()
+    resolution: int | str = option(
+        AUTO,
+        "Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the labelled images "
+        "decide.",
+        metavar="auto|PIXELS",
+    )
+    depth: str = option(
+        AUTO,
+        "Which layers of the backbone are used: last, middle or both; auto: the labelled images "
+        "decide.",
+        metavar="WORD",
+    )
+    device: str = option(
+        "auto",
+        "Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models auto, "
+        "cpu, cuda or mps.",
+    )
     frames: str = option(
         "middle",
         "Frames that are read of a DICOM file: middle for the middle one, or each for all of them.",
     )
     seed: int = option(0, "Decides every random choice.")
-    jobs: int | None = jobs_option()
-    cache: str | Path | None = cache_option()
+    jobs: int | None = option(None, "Threads.", shown="all cores")
+    cache: str | Path | None = option(
+        "default",
+        "Where features are kept between runs.",
+        metavar="DIR|none",
+        shown="the user's cache directory",
+        takes_none=True,
+    )
 
     def __post_init__(self) -> None:
         """Refuse values of another kind, and a number of threads below one."""
@@ -153,4 +133,4 @@ class ExtractionPlan:
 class LoggedPlan(ExtractionPlan):
     """The options of commands on features whose result can be logged to MLflow."""
 
-    mlflow: str | None = mlflow_option()
+    mlflow: str | None = option(None, "Log the result to MLflow as well.", metavar="URI")

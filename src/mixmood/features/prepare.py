@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,11 +83,9 @@ class Preparer:
         most_waiting: int | None = None,
     ) -> None:
         """Prepare one extraction; a thread keeps at most `most_waiting` bytes undecoded."""
-        self._source = source
+        self._source, self._cache, self._range = source, cache, source.pixel_range
         self._sides = [backbone.resolution for backbone in backbones]
         self._blocks = [dict(backbone.blocks) for backbone in backbones]
-        self._cache = cache
-        self._range = source.pixel_range
         self._spaces = [cache_space(backbone, self._range) for backbone in backbones]
         self._most_waiting = MOST_WAITING if most_waiting is None else most_waiting
         self.cores = threading.BoundedSemaphore(n_cores)
@@ -96,24 +94,18 @@ class Preparer:
         """The images for pairs of place and index, in this order: fetched and looked up."""
         images: list[Prepared] = []
         waiting: list[Prepared] = []
-        n_waiting = 0
         for place, index in numbered:
-            waiting.append(image := self._read(place, index))
-            n_waiting += n_waiting_bytes(image.raw)
-            if n_waiting > self._most_waiting:
+            waiting.append(self._read(place, index))
+            if sum(n_waiting_bytes(image.raw) for image in waiting) > self._most_waiting:
                 self._look_up(waiting)
                 with self.cores:
                     self.decode(waiting)
-                images.extend(waiting)
-                waiting, n_waiting = [], 0
+                images, waiting = images + waiting, []
         self._look_up(waiting)
         return images + waiting
 
     def decode(self, images: list[Prepared]) -> None:
-        """Give each image that is not yet decoded its picture or its problem.
-
-        The caller holds one of the `cores`.
-        """
+        """Give each raw image its picture or its problem; the caller holds one of the `cores`."""
         with QUIET:
             for image in images:
                 self._decode(image)
@@ -141,10 +133,9 @@ class Preparer:
                 with self.cores:
                     image.is_poor_range = self._is_poor_range(raw, image.where)
                     raw = decode(raw, image.where, pixel_range=self._range)
+            image.raw = raw
         except UnreadableImageError as error:
             image.problem = str(error)
-            return image
-        image.raw = raw
         return image
 
     def _look_up(self, images: list[Prepared]) -> None:
@@ -163,26 +154,17 @@ class Preparer:
             for name in blocks
         )
         for image in images:
-            if image.digest and rows:
-                for number in range(len(self._blocks)):
-                    self._take_stored(image, number, rows)
-                if image.is_done:
-                    image.raw = None
-
-    def _take_stored(
-        self, image: Prepared, number: int, rows: Mapping[bytes, NDArray[np.float32]]
-    ) -> None:
-        """Give an image its row by one of the backbones, if all blocks are in the cache."""
-        parts = []
-        for name, width in self._blocks[number].items():
-            row = rows.get(self._key(image, number, name))
-            found = None if row is None else read_row(row, name, width)
-            if found is None:
-                return
-            parts.append(found)
-        seen, flags = image.seen[number], parts[0][1]
-        seen.row = parts[0][0] if len(parts) == 1 else np.concatenate([one for one, _ in parts])
-        seen.flags = flags
+            for number, blocks in enumerate(self._blocks):
+                parts = (
+                    read_row(rows.get(self._key(image, number, name)), name, width)
+                    for name, width in blocks.items()
+                )
+                found = [part for part in parts if part is not None]
+                if len(found) == len(blocks):
+                    image.seen[number].row = np.concatenate([row for row, _ in found])
+                    image.seen[number].flags = found[0][1]
+            if image.is_done:
+                image.raw = None
 
     def _decode(self, image: Prepared) -> None:
         raw, image.raw = image.raw, None
@@ -218,14 +200,14 @@ def kept_row(row: NDArray[np.float32], block: str, flags: int) -> NDArray[np.flo
 
 
 def read_row(
-    kept: NDArray[np.float32], block: str, width: int
+    kept: NDArray[np.float32] | None, block: str, width: int
 ) -> tuple[NDArray[np.float32], int] | None:
     """Features and flags of a row of the cache; None for a row that cannot be of this block.
 
     A row of another length is not of this block, even if its checksum is right.
     """
     n_kept = width // 2 if block in HALF else width
-    if len(kept) not in (n_kept, n_kept + 1):
+    if kept is None or len(kept) not in (n_kept, n_kept + 1):
         return None
     row, flags = kept[:n_kept], float(kept[n_kept:].sum())
     is_known = flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE)

@@ -40,21 +40,16 @@ def random_order(n_images: int, n_wanted: int, seed: int, side: str) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The first readable images of a pool in a random order; it never changes.
-
-    Attributes:
-        sample: The images that were read.
-        order: Images of the pool in the order in which they are tried.
-        most: The largest number of images that draws need.
-        extractor: Reads features.
-        banned: Contents of images that are left out: those that a model is tested on.
-    """
+    """The first readable images of a pool in a random order; it never changes."""
 
     sample: Sample
     order: Rows
+    """Images of the pool in the order in which they are tried."""
     most: int
+    """The largest number of images that draws need."""
     extractor: Extractor
     banned: frozenset[bytes] = frozenset()
+    """Contents of images that are left out: those that a model is tested on."""
 
     @classmethod
     def begin(
@@ -78,10 +73,7 @@ class Reading:
     ) -> "Reading":
         """A reading of `n_images` readable images, or of fewer if the pool has no more.
 
-        Args:
-            n_images: How many are wanted.
-            left_out: Another sample; images that it holds are left out here.
-            beyond: Whether to read more than the draws need.
+        Images of `left_out` are not taken; with `beyond`, more are read than the draws need.
         """
         wanted = n_images if beyond else min(n_images, self.most)
         known = self.banned | frozenset(() if left_out is None else left_out.contents)
@@ -125,8 +117,12 @@ class Reading:
         """Facts about this pool that may make its result wrong."""
         notes = () if isinstance(self.pool, FeatureSource) else self.pool.notes
         sample = self.sample
-        kinds = "labelled or test images" if self.banned else "labelled ones"
-        copies = _copy_warning(sample, kinds)
+        copies: tuple[str, ...] = ()
+        if n_copies := sample.n_left_out:
+            kinds = "labelled or test images" if self.banned else "labelled ones"
+            one, many = f"is among the {kinds} and was", f"are copies of {kinds} and were"
+            are_copies = either_form(n_copies, one, many)
+            copies = (f"{n_copies} of {sample.n_tried} images tried {are_copies} left out.",)
         return (*notes, *sample.warnings, *copies, *sample.repetition_warning)
 
 
@@ -134,13 +130,3 @@ def _without(sample: Sample, contents: frozenset[bytes]) -> Sample:
     if not contents:
         return sample
     return sample.where(np.array([one not in contents for one in sample.contents], bool))
-
-
-def _copy_warning(sample: Sample, kinds: str) -> tuple[str, ...]:
-    n_copies = sample.n_left_out
-    if not n_copies:
-        return ()
-    are_copies = either_form(
-        n_copies, f"is among the {kinds} and was", f"are copies of {kinds} and were"
-    )
-    return (f"{n_copies} of {sample.n_tried} images tried {are_copies} left out.",)

@@ -142,8 +142,7 @@ class Sample:
     @property
     def repetition_warning(self) -> tuple[str, ...]:
         """A sentence if few of the images are distinct; else nothing."""
-        n_distinct = self.n_distinct
-        if n_distinct >= FEW_DISTINCT * len(self):
+        if (n_distinct := self.n_distinct) >= FEW_DISTINCT * len(self):
             return ()
         are = either_form(n_distinct, "is", "are")
         return (
@@ -154,17 +153,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Extractor:
-    """Reads the features of images: the only way from a pool to features.
-
-    Attributes:
-        backbone: The network that computes features; None if all pools hold features.
-        jobs: Working threads; all cores that the process may use if None.
-        cache: Where features are looked up and kept; None for no cache.
-        listener: Called after every image, with the name of the pool.
-    """
+    """Reads the features of images: the only way from a pool to features."""
 
     backbone: Backbone | None
+    """None if all pools hold features."""
     jobs: int | None = None
+    """Working threads; all cores that the process may use if None."""
     cache: FeatureCache | None = None
     listener: Listener = Silent()  # noqa: RUF009 - it holds no state
 
@@ -192,22 +186,17 @@ class Extractor:
     ) -> dict[BackboneView, Sample]:
         """One sample by each candidate, of the same images: each is read and decoded once.
 
-        Args:
-            networks: The backbones by the names that the candidates have.
-            candidates: The views that are wanted.
-            pool: The images.
-            rows: Which of them.
+        The networks have the names that the candidates name.
         """
-        sizes: dict[tuple[str, int], list[BackboneView]] = {}
+        depths: dict[tuple[str, int], str] = {}
         for one in candidates:
-            sizes.setdefault((one.backbone, one.view.resolution), []).append(one)
-        wanted = [
-            networks[name].at(View(side, own[0].view.depth if len(own) == 1 else BOTH))
-            for (name, side), own in sizes.items()
-        ]
-        samples = zip(sizes.values(), self.read_each(wanted, pool, rows), strict=True)
-        found = {one: sample.at(one.view.depth) for own, sample in samples for one in own}
-        return {one: found[one] for one in candidates}
+            place = one.backbone, one.view.resolution
+            depths[place] = BOTH if place in depths else one.view.depth
+        wanted = [networks[name].at(View(side, depth)) for (name, side), depth in depths.items()]
+        samples = dict(zip(depths, self.read_each(wanted, pool, rows), strict=True))
+        return {
+            one: samples[one.backbone, one.view.resolution].at(one.view.depth) for one in candidates
+        }
 
     def nothing(self, pool: Pool) -> Sample:
         """A sample of no image of the pool, to which samples can be added."""
@@ -215,7 +204,7 @@ class Extractor:
             widths, depth = {LAST: pool.width}, LAST
         else:
             backbone = needed_backbone(self.backbone, pool)
-            widths, depth = dict(backbone.blocks), backbone.view.depth
+            widths, depth = backbone.blocks, backbone.depth
         blocks = {name: np.empty((0, width), np.float32) for name, width in widths.items()}
         return Sample(pool, np.empty(0, np.int64), blocks, n_tried=0, depth=depth)
 
@@ -273,11 +262,7 @@ def pixel_warnings(
 ) -> Iterator[str]:
     """Sentences about constant images, and about images that are nearly black or white.
 
-    Args:
-        n_tried: Images that were tried.
-        n_constant: How many of these have one value in all pixels.
-        n_poor_range: How many of more than 8 bits are nearly black or white.
-        pixel_range: The range by which they are scaled; None if none was fitted.
+    The range is the one by which images of more than 8 bits are scaled; None if none was fitted.
 
     >>> list(pixel_warnings(9, 2, 0, None))
     ['2 of 9 images tried have one value in all pixels: look at them, or leave them out.']

@@ -1,15 +1,17 @@
 """Random changes of whole batches that do not change the class: weak and strong ones."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,13 @@ class Augment:
         if self.flip_horizontal or self.flip_vertical or self.pad_share:
             pixels = self._flip_and_shift(pixels, rng)
         if self.transpose:
+            height, width = pixels.shape[2:]
+            if height != width:
+                raise OptionError(
+                    f"The augmentation 'dihedral' needs square images; got {height} x {width}."
+                )
             is_turned = torch.from_numpy(rng.random(len(pixels)) < 0.5).to(pixels.device)
-            turned = _transposed(pixels)
-            pixels = torch.where(is_turned[:, None, None, None], turned, pixels)
+            pixels = torch.where(is_turned[:, None, None, None], pixels.mT, pixels)
         pixels = pixels.float()
         if self.rotate_degrees:
             angles = rng.uniform(-self.rotate_degrees, self.rotate_degrees, len(pixels))
@@ -44,16 +50,14 @@ class Augment:
         n_images, _, height, width = pixels.shape
         rows = self._source_lines(n_images, height, self.flip_vertical, rng)
         columns = self._source_lines(n_images, width, self.flip_horizontal, rng)
-        # One gather does both flips and shifts, without interpolation; channels are last in it.
-        index = (np.arange(n_images)[:, None, None] * height + rows[:, :, None]) * width
-        flat = torch.from_numpy((index + columns[:, None, :]).ravel()).to(pixels.device)
-        by_pixel = pixels.permute(0, 2, 3, 1).reshape(n_images * height * width, -1)
-        gathered = by_pixel.index_select(0, flat)
-        return gathered.view(n_images, height, width, -1).permute(0, 3, 1, 2)
+        images = torch.arange(n_images)[:, None, None]
+        # Flips and shifts without interpolation; channels are last in memory.
+        source = pixels.permute(0, 2, 3, 1).contiguous()
+        return source[images, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
     def _source_lines(
         self, n_images: int, length: int, flips: bool, rng: np.random.Generator
-    ) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
+    ) -> Tensor:
         """The row or column that each one is copied from, for every image; shape (n, length)."""
         pad = round(self.pad_share * length)
         lines = np.broadcast_to(np.arange(length), (n_images, length))
@@ -62,19 +66,10 @@ class Augment:
             lines = (length - 1) - np.abs((length - 1) - lines)
         if flips:
             lines = np.where(rng.random((n_images, 1)) < 0.5, length - 1 - lines, lines)
-        return lines
+        return torch.from_numpy(lines.copy())
 
 
-def _transposed(pixels: Tensor) -> Tensor:
-    if pixels.shape[2] != pixels.shape[3]:
-        height, width = pixels.shape[2:]
-        raise OptionError(
-            f"The augmentation 'dihedral' needs square images; got {height} x {width}."
-        )
-    return pixels.transpose(2, 3)
-
-
-def rotations(radians: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Tensor:
+def rotations(radians: Floats) -> Tensor:
     """Affine matrices that rotate images about their centres, shape (n, 2, 3)."""
     cosine, sine, zero = np.cos(radians), np.sin(radians), np.zeros_like(radians)
     turned = np.stack([cosine, -sine, zero, sine, cosine, zero], axis=1)
@@ -83,29 +78,14 @@ def rotations(radians: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Tensor
 
 def warp(pixels: Tensor, matrices: Tensor) -> Tensor:
     """Every image transformed by its own affine map: bilinear, with reflection at the edges."""
-    n_images, _, height, width = pixels.shape
-    positions, ratio = _pixel_positions(height, width, pixels.device)
-    maps = (matrices.to(pixels.device) * ratio).transpose(1, 2)
-    grid = positions.expand(n_images, -1, -1).bmm(maps).view(n_images, height, width, 2)
+    height, width = pixels.shape[2:]
+    # Rotation and shear are in units of pixels; positions go from -1 to 1 along both sides.
+    ratio = torch.tensor([[1.0, height / width, 1.0], [width / height, 1.0, 1.0]])
+    maps = (matrices * ratio).to(pixels.device)
+    grid = functional.affine_grid(maps, list(pixels.shape), align_corners=False)
     return functional.grid_sample(
         pixels, grid, mode="bilinear", padding_mode="reflection", align_corners=False
     )
-
-
-@lru_cache(maxsize=4)
-def _pixel_positions(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The positions of all pixels as rows (x, y, 1), and factors that scale affine maps to them.
-
-    The rotation and shear of a map are in units of pixels; positions go from -1 to 1 along both
-    sides. `affine_grid` would compute the positions in every call, which takes as long as the
-    sampling itself.
-    """
-    unmoved = functional.affine_grid(
-        torch.eye(2, 3)[None], [1, 1, height, width], align_corners=False
-    ).view(-1, 2)
-    positions = torch.cat([unmoved, torch.ones(height * width, 1)], dim=1)
-    ratio = torch.tensor([[1.0, height / width, 1.0], [width / height, 1.0, 1.0]])
-    return positions.to(device), ratio.to(device)
 
 
 AUGMENTATIONS = {
@@ -127,61 +107,10 @@ def augmentation(word: str | Augment) -> Augment:
 
 
 N_CHANGES = 2
-"""How many of CHANGES each image gets."""
+"""How many changes each image gets."""
 
 CUTOUT_SHARE = 0.5
 """Side of the grey square as a share of the shorter side of the image."""
-
-GEOMETRIC = ("rotate", "shear-x", "shear-y", "shift-x", "shift-y")
-TONAL = ("brightness", "contrast", "solarize", "posterize", "sharpness", "autocontrast")
-CHANGES = (*GEOMETRIC, *TONAL, "identity")
-
-
-def strong_augment(pixels: Tensor, rng: np.random.Generator) -> Tensor:
-    """A strongly changed view of every image: floats of 0 to 255, of the shape of `pixels`.
-
-    Each image gets two different changes of random strength, then a grey square (cutout). The
-    geometric changes are combined into one affine map, so that pixels are interpolated once.
-
-    Source: Cubuk et al., "RandAugment", 2020; DeVries and Taylor, "Cutout", 2017.
-    """
-    n_images = len(pixels)
-    chosen = np.argsort(rng.random((n_images, len(CHANGES))), axis=1)[:, :N_CHANGES]
-    is_chosen = np.zeros((n_images, len(CHANGES)), dtype=bool)
-    np.put_along_axis(is_chosen, chosen, True, axis=1)
-    strength = np.where(is_chosen, rng.uniform(-1, 1, is_chosen.shape), 0.0)
-    pixels = warp(pixels.float(), _affine(strength[:, : len(GEOMETRIC)]))
-    tonal = slice(len(GEOMETRIC), len(GEOMETRIC) + len(TONAL))
-    pixels = _tones(pixels, strength[:, tonal], is_chosen[:, tonal])
-    return _cutout(pixels, rng)
-
-
-def _affine(strength: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> Tensor:
-    """Affine maps of up to 30 degrees, 0.3 shear and 0.3 shift; strength 0 is the identity."""
-    angle = np.radians(30.0) * strength[:, 0]
-    shear_x, shear_y, shift_x, shift_y = 0.3 * strength[:, 1:].T
-    cosine, sine = np.cos(angle), np.sin(angle)
-    rows = [cosine + shear_x * sine, shear_x * cosine - sine, 2 * shift_x]
-    rows += [sine + shear_y * cosine, cosine - shear_y * sine, 2 * shift_y]
-    return torch.from_numpy(np.stack(rows, axis=1).reshape(-1, 2, 3).astype(np.float32))
-
-
-def _tones(
-    pixels: Tensor,
-    strength: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
-    is_chosen: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]",
-) -> Tensor:
-    """The images after the tonal changes that were chosen for them.
-
-    Every change is computed for the whole batch, then used for the images that it was chosen for.
-    """
-    for column, change in enumerate(
-        (_brighten, _contrast, _solarize, _posterize, _sharpen, _stretch)
-    ):
-        mask = torch.from_numpy(is_chosen[:, column]).to(pixels.device)[:, None, None, None]
-        amount = torch.from_numpy(strength[:, column].astype(np.float32)).to(pixels.device)
-        pixels = torch.where(mask, change(pixels, amount[:, None, None, None]), pixels)
-    return pixels.clamp(0.0, 255.0)
 
 
 def _brighten(pixels: Tensor, amount: Tensor) -> Tensor:
@@ -203,9 +132,7 @@ def _posterize(pixels: Tensor, amount: Tensor) -> Tensor:
 
 
 def _sharpen(pixels: Tensor, amount: Tensor) -> Tensor:
-    blurred = torch.nn.functional.avg_pool2d(
-        pixels, 3, stride=1, padding=1, count_include_pad=False
-    )
+    blurred = functional.avg_pool2d(pixels, 3, stride=1, padding=1, count_include_pad=False)
     return pixels + (pixels - blurred) * 0.9 * amount
 
 
@@ -213,6 +140,44 @@ def _stretch(pixels: Tensor, _: Tensor) -> Tensor:
     low = pixels.amin(dim=(2, 3), keepdim=True)
     high = pixels.amax(dim=(2, 3), keepdim=True)
     return (pixels - low) * (255.0 / (high - low).clamp_min(1.0))
+
+
+GEOMETRIC = ("rotate", "shear-x", "shear-y", "shift-x", "shift-y")
+TONAL = (_brighten, _contrast, _solarize, _posterize, _sharpen, _stretch)
+N_KINDS = len(GEOMETRIC) + len(TONAL) + 1
+"""The last kind changes nothing."""
+
+
+def strong_augment(pixels: Tensor, rng: np.random.Generator) -> Tensor:
+    """A strongly changed view of every image: floats of 0 to 255, of the shape of `pixels`.
+
+    Each image gets two different changes of random strength, then a grey square (cutout). The
+    geometric changes are combined into one affine map, so that pixels are interpolated once.
+
+    Source: Cubuk et al., "RandAugment", 2020; DeVries and Taylor, "Cutout", 2017.
+    """
+    n_images = len(pixels)
+    chosen = np.argsort(rng.random((n_images, N_KINDS)), axis=1)[:, :N_CHANGES]
+    is_chosen = np.zeros((n_images, N_KINDS), dtype=bool)
+    np.put_along_axis(is_chosen, chosen, True, axis=1)
+    strength = np.where(is_chosen, rng.uniform(-1, 1, is_chosen.shape), 0.0)
+    pixels = warp(pixels.float(), _affine(strength[:, : len(GEOMETRIC)]))
+    for column, change in enumerate(TONAL, start=len(GEOMETRIC)):
+        # Computed for the whole batch, then used for the images that it was chosen for.
+        mask = torch.from_numpy(is_chosen[:, column]).to(pixels.device)[:, None, None, None]
+        amount = torch.from_numpy(strength[:, column].astype(np.float32)).to(pixels.device)
+        pixels = torch.where(mask, change(pixels, amount[:, None, None, None]), pixels)
+    return _cutout(pixels.clamp(0.0, 255.0), rng)
+
+
+def _affine(strength: Floats) -> Tensor:
+    """Affine maps of up to 30 degrees, 0.3 shear and 0.3 shift; strength 0 is the identity."""
+    angle = np.radians(30.0) * strength[:, 0]
+    shear_x, shear_y, shift_x, shift_y = 0.3 * strength[:, 1:].T
+    cosine, sine = np.cos(angle), np.sin(angle)
+    rows = [cosine + shear_x * sine, shear_x * cosine - sine, 2 * shift_x]
+    rows += [sine + shear_y * cosine, cosine - shear_y * sine, 2 * shift_y]
+    return torch.from_numpy(np.stack(rows, axis=1).reshape(-1, 2, 3).astype(np.float32))
 
 
 def _cutout(pixels: Tensor, rng: np.random.Generator) -> Tensor:

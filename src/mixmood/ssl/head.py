@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import TrainingError
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
@@ -25,7 +24,7 @@ from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
 from mixmood.ssl.plan import TrainingPlan, TrainingRunPlan
-from mixmood.ssl.pools import codes_among, first_names
+from mixmood.ssl.pools import codes_among, few_classes, first_names
 from mixmood.ssl.record import HeadAccuracy, HeadRecord, MeasuredGain, PoolUse
 
 
@@ -34,12 +33,9 @@ def warn_of_copies(
 ) -> NDArray[np.bool_]:
     """Which images are among the others too; the words say where, and what follows from it."""
     is_copy = images.is_copy_of(others)
-    count = int(is_copy.sum())
-    if count:
-        listener.warn(
-            f"{images.pool.name}: {counted(count, 'image')} {either_form(count, 'is', 'are')} also "
-            f"{words}"
-        )
+    if count := int(is_copy.sum()):
+        are = either_form(count, "is", "are")
+        listener.warn(f"{images.pool.name}: {counted(count, 'image')} {are} also {words}")
     return is_copy
 
 
@@ -49,19 +45,15 @@ LEAST_OF_POOL = 200
 
 @dataclass(frozen=True)
 class PoolPart:
-    """What to use of a pool, and why.
-
-    Attributes:
-        use: The entry in the record; how many images are used is filled in when they are read.
-        reading: The images that were judged; it reads more in the same order.
-        is_used: Whether it is trained with.
-        weight: How many useful images the pool is thought to have.
-    """
+    """What to use of a pool, and why."""
 
     use: PoolUse
+    """The entry in the record; how many images are used is filled in when they are read."""
     reading: Reading
+    """The images that were judged; it reads more in the same order."""
     is_used: bool
     weight: float
+    """How many useful images the pool is thought to have."""
 
 
 @dataclass(frozen=True)
@@ -75,33 +67,25 @@ class PoolDecision:
 
 @dataclass(frozen=True, eq=False)
 class HeadTask:
-    """The data that a head is trained and tested on, embedded and checked.
-
-    Attributes:
-        labelled: The labelled images.
-        labels: The classes that have a readable image.
-        codes: The class of each labelled image among them, shape (n,).
-        groups: The group of each labelled image, shape (n,); each is its own if None.
-        test: The test images, if there are any.
-        test_codes: The class of each of them.
-        view: The backbone in the view of the labelled images; None for features.
-        seed: Decides every random choice.
-        decision: The head, and why.
-        pools: The images that are used of each pool that is used.
-        uses: What was used of all pools.
-    """
+    """The data that a head is trained and tested on, embedded and checked."""
 
     labelled: Sample
     labels: Labels
+    """The classes that have a readable image."""
     codes: NDArray[np.int64]
+    """The class of each labelled image among them, shape (n,)."""
     groups: NDArray[np.int64] | None
+    """The group of each labelled image, shape (n,); each is its own if None."""
     test: Sample | None
     test_codes: NDArray[np.int64] | None
     view: ChosenView | None
+    """The backbone in the view of the labelled images; None for features."""
     seed: int
     decision: PoolDecision = PoolDecision(BASE, "")
     pools: tuple[Sample, ...] = ()
+    """The images that are used of each pool that is used."""
     uses: tuple[PoolUse, ...] = ()
+    """What was used of all pools."""
 
     @property
     def backbone(self) -> Backbone | None:
@@ -131,7 +115,8 @@ class HeadTask:
 
     def known(self) -> dict[str, Any]:
         """Facts about the model that `predict` needs."""
-        side = None if self.backbone is None else self.backbone.resolution
+        backbone, pixel_range = self.backbone, self.pixel_range
+        side = None if backbone is None else backbone.resolution
         return {
             "schema": 1,
             "class_names": self.labels.names,
@@ -139,8 +124,8 @@ class HeadTask:
             "width": side,
             "channels": 3,
             "backbone": None if self.view is None else self.view.name,
-            "depth": None if self.backbone is None else self.backbone.view.depth,
-            "pixel_range": None if self.pixel_range is None else self.pixel_range.describe(),
+            "depth": None if backbone is None else backbone.depth,
+            "pixel_range": None if pixel_range is None else pixel_range.describe(),
         }
 
 
@@ -181,33 +166,29 @@ def _without_copies(sample: Sample, others: Sequence[Sample], listener: Listener
 
 def with_pools(task: HeadTask, decision: PoolDecision, limit: int, listener: Listener) -> HeadTask:
     """The task with the pools that are used, of which more images are read; at most `limit`."""
-    parts, uses = decision.parts, []
     samples: list[Sample] = []
-    quotas = shared_out(
-        limit,
-        [part.weight * part.is_used for part in parts],
-        [part.use.n_images for part in parts],
-    )
-    for part, quota in zip(parts, quotas, strict=True):
-        n_used, reading = 0, part.reading
+    uses: list[PoolUse] = []
+    weights = [part.weight * part.is_used for part in decision.parts]
+    quotas = shared_out(limit, weights, [part.use.n_images for part in decision.parts])
+    for part, quota in zip(decision.parts, quotas, strict=True):
+        use, reading = part.use, part.reading
         if part.is_used:
             reading = reading.read_on(quota, task.labelled, beyond=True)
         for text in reading.warnings:
-            listener.warn(f"{part.use.name}: {text}")
+            listener.warn(f"{use.name}: {text}")
         if part.is_used:
-            sample = reading.sample
-            sample = sample.where(np.arange(len(sample)) < quota)
+            sample = reading.sample.where(np.arange(len(reading.sample)) < quota)
             sample = _without_copies(sample, samples, listener)
-            n_used = len(sample)
-            samples += [sample] if n_used else []
-            if quota < part.use.n_images:
+            if quota < use.n_images:
                 listener.warn(
-                    f"{part.use.name}: a random sample of {quota:,} of its "
-                    f"{part.use.n_images:,} images is used; --pool-limit changes that."
+                    f"{use.name}: a random sample of {quota:,} of its {use.n_images:,} images is "
+                    "used; --pool-limit changes that."
                 )
-        use = replace(part.use, n_used=n_used)
-        if part.is_used and not n_used:
-            use = replace(use, reason=f"its images are in other pools; {use.reason}")
+            if len(sample):
+                samples.append(sample)
+                use = replace(use, n_used=len(sample))
+            else:
+                use = replace(use, reason=f"its images are in other pools; {use.reason}")
         uses.append(use)
     return replace(task, decision=decision, pools=tuple(samples), uses=tuple(uses))
 
@@ -224,8 +205,8 @@ def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> li
     most = min(LEAST_OF_POOL, limit // max(sum(is_used), 1))
     least = [min(most, size) * used for used, size in zip(is_used, sizes, strict=True)]
     fair = [
-        max(low, min(size, round(limit * weight / total))) if used else 0
-        for low, size, weight, used in zip(least, sizes, weights, is_used, strict=True)
+        max(low, min(size, round(limit * weight / (total or 1))))
+        for low, size, weight in zip(least, sizes, weights, strict=True)
     ]
     # Pools that were raised to the least number are paid for by the largest.
     while (over := sum(fair) - limit) > 0:
@@ -238,30 +219,21 @@ def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> li
 
 def _used_labels(labelled: Sample, listener: Listener) -> tuple[Labels, NDArray[np.int64]]:
     """The classes that have a readable image, and the code of every image among them."""
-    labels, codes = needed_labels(labelled.pool, "labelled set"), labelled.codes
-    counts = np.bincount(codes, minlength=len(labels.names))
-    without_image = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
-    if without_image:
-        listener.warn(
-            f"Classes without a readable image are left out: {first_names(without_image)}."
-        )
-    kept = np.flatnonzero(counts)
-    if len(kept) < 2:
-        found = ", ".join(labels.names[code] for code in kept)
-        raise TrainingError(
-            f"At least 2 classes are needed to train; got {len(kept)} ({found}). "
-            "Put the images of each class in a folder of its own."
-        )
+    labels = needed_labels(labelled.pool, "labelled set")
+    counts = replace(labels, codes=labelled.codes.astype(np.int32)).counts()
+    names = tuple(name for name, count in counts.items() if count)
+    if missing := [name for name, count in counts.items() if not count]:
+        listener.warn(f"Classes without a readable image are left out: {first_names(missing)}.")
+    if len(names) < 2:
+        raise few_classes(names)
     if note := minus_one_note(labels.names):
         listener.warn(note)
-    single = [labels.names[code] for code in kept if counts[code] == 1]
-    if single:
+    if single := [name for name, count in counts.items() if count == 1]:
         listener.warn(
             "Classes with only one image, whose accuracy cannot be estimated: "
             f"{first_names(single)}."
         )
-    codes = np.searchsorted(kept, codes)
-    names = tuple(labels.names[code] for code in kept)
+    codes = np.searchsorted(np.unique(labelled.codes), labelled.codes)
     return Labels(codes.astype(np.int32), names), codes
 
 
@@ -277,31 +249,29 @@ def record_of(
     plan: TrainingPlan,
 ) -> HeadRecord:
     """The record; time and warnings are added when the run ends."""
-    names = task.labels.names
-    pool = task.pool
-    shares, n_changed = None, None
+    names, pool, shares, n_changed = task.labels.names, task.pool, None, None
     if pool is not None:
         guesses = trained.head.predict(pool)
         counts = np.bincount(guesses, minlength=len(names)) / max(1, len(guesses))
         shares = dict(zip(names, counts.tolist(), strict=True))
         if BASE in trained.others:
             n_changed = int((trained.others[BASE].predict(pool) != guesses).sum())
-    test = None if task.test is None else trained.head.predict(task.test.features)
-    found = accuracy_of(trained.logits, task.codes, names, task.groups)
+    test, measured, gain = None, None, trained.gain
+    if task.test is not None:
+        test = float((trained.head.predict(task.test.features) == task.test_codes).mean())
+    accuracy = HeadAccuracy(None, None, test)
+    if found := accuracy_of(trained.logits, task.codes, names, task.groups):
+        accuracy = HeadAccuracy(
+            found.value, found.interval, test, found.balanced, found.never_predicted
+        )
+    if gain is not None:
+        measured = MeasuredGain(100 * gain.value, (100 * gain.low, 100 * gain.high))
     return HeadRecord(
         algorithm=trained.name,
         asked=plan.algorithm,
         reason=task.decision.reason or trained.reason,
-        accuracy=HeadAccuracy(
-            None if found is None else found.value,
-            None if found is None else found.interval,
-            None if test is None else float((test == task.test_codes).mean()),
-            None if found is None else found.balanced,
-            () if found is None else found.never_predicted,
-        ),
-        measured=None
-        if (gain := trained.gain) is None
-        else MeasuredGain(100 * gain.value, (100 * gain.low, 100 * gain.high)),
+        accuracy=accuracy,
+        measured=measured,
         class_names=names,
         class_counts=tuple(np.bincount(task.codes, minlength=len(names)).tolist()),
         n_labelled=len(task.codes),
@@ -330,11 +300,8 @@ def confusion(
 ) -> tuple[tuple[float, ...], ...] | None:
     """Counts of images by class (rows) and predicted class (columns), averaged over repeats.
 
-    Images that were never held out are not counted.
-
-    Args:
-        logits: Out-of-fold logits, shape (repeats, n, k); NaN for rows that were never held out.
-        codes: The class of each image, shape (n,).
+    Rows of the logits, shape (repeats, n, k), are NaN for images that were never held out: these
+    are not counted.
     """
     if n_classes > MOST_CONFUSION_CLASSES:
         return None
@@ -363,6 +330,7 @@ class HeadRun:
 
 def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> HeadRun:
     """A head on the frozen features of labelled images and pools; its record has no time yet."""
+    backbone, images = task.backbone, task.labelled
     if task.pixel_range is not None:
         recorder.note(task.pixel_range.sentence())
     trained = train_head(
@@ -376,38 +344,34 @@ def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> Head
         groups=task.groups,
         views=None if task.view is None else task.view.evidence,
     )
-    images = task.labelled
-    doubtful = doubtful_sentence(
+    if doubtful := doubtful_sentence(
         images.features,
         task.codes,
         task.labels.names,
         lambda row: images.pool.locate(int(images.rows[row])),
         plan.seed,
         task.groups,
-    )
-    if doubtful:
+    ):
         recorder.warn(doubtful)
-    typicality = fit_typicality(
-        task.labelled.features, rng_for(plan.seed, "typicality"), task.groups
-    )
+    rng = rng_for(plan.seed, "typicality")
+    typicality = fit_typicality(images.features, rng, task.groups)
     known = task.known() | {"threshold": typicality.threshold}
-    model, takes = model_file(trained.head, typicality, task.backbone, known)
-    side = None if task.backbone is None else task.backbone.resolution
-    check_model(model, takes, task.labelled, side, trained.head, typicality)
-    if takes == FEATURES and task.backbone is not None:
+    model, takes = model_file(trained.head, typicality, backbone, known)
+    check_model(model, takes, images, known["height"], trained.head, typicality)
+    if takes == FEATURES and backbone is not None:
         recorder.warn(
-            f"The backbone {task.backbone.name} cannot be part of model.onnx: the file holds the "
-            "head only, and takes features."
+            f"The backbone {backbone.name} cannot be part of model.onnx: the file holds the head "
+            "only, and takes features."
         )
-    if task.backbone is not None and task.backbone.is_batch_dependent:
+    if backbone is not None and backbone.is_batch_dependent:
         recorder.warn(
-            f"The features of {task.backbone.name} depend on the other images of a batch: the "
+            f"The features of {backbone.name} depend on the other images of a batch: the "
             "accuracy does not hold where few images, or images of few classes, are classified "
             "together."
         )
     record = record_of(task, trained, typicality, takes, plan)
     sizes = dict(zip(record.class_names, record.class_counts, strict=True))
     if text := never_predicted_warning(record.accuracy.never_predicted, sizes):
-        recorder.warn(f"{task.labelled.pool.name}: {text}")
+        recorder.warn(f"{images.pool.name}: {text}")
     record = replace(record, warnings=tuple(recorder.warnings))
-    return HeadRun(record, model, task.labelled, task.codes, task.pools, trained)
+    return HeadRun(record, model, images, task.codes, task.pools, trained)

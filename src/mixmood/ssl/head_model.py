@@ -84,11 +84,8 @@ def model_file(
     """The ONNX file, and the name of its input: `images` or `features`.
 
     The input is images if the backbone is an ONNX graph that embeds each image alone. Otherwise
-    the file holds the head without the backbone, and its input is features.
-
-    Args:
-        typicality: How much an image resembles the labelled ones.
-        known: Facts that `predict` needs; they are written into the metadata of the file.
+    the file holds the head without the backbone, and its input is features. `known` are facts that
+    `predict` needs; they are written into the metadata of the file.
     """
     outputs: Values = {
         PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
@@ -96,7 +93,7 @@ def model_file(
     }
     names = backbone.graph_names() if isinstance(backbone, OnnxBackbone) else None
     takes = FEATURES if names is None else INPUT
-    metadata = {METADATA: json.dumps(dict(known) | {"input": takes})}
+    metadata = {METADATA: json.dumps({**known, "input": takes})}
     if names is None or not isinstance(backbone, OnnxBackbone):
         part = GraphPart("mixmood_")
         _add_head(part, FEATURES, head, typicality)
@@ -116,21 +113,20 @@ def model_file(
         inputs=inputs,
         outputs=outputs,
         metadata=metadata,
-        is_pruned=backbone.view.depth == MIDDLE,
+        is_pruned=backbone.depth == MIDDLE,
     )
     return made, takes
 
 
 def _add_features(part: GraphPart, network: OnnxBackbone) -> str:
     """The name of the features in the view of the network, as `joined` computes them."""
-    blocks = network.add_blocks(part)
-    if network.view.depth == LAST:
+    blocks, parts = network.add_blocks(part), []
+    if network.depth == LAST:
         return blocks[LAST]
-    parts = []
     for name, value in blocks.items():
-        ones = _constant(part, np.ones((network.blocks[name], 1)))
+        ones = part.constant(np.ones((network.blocks[name], 1)))
         total = part.node("MatMul", part.node("Abs", value), ones)
-        least = part.node("Max", total, _constant(part, np.array([TINY])))
+        least = part.node("Max", total, part.constant(np.array([TINY])))
         parts.append(part.node("Div", value, least))
     return parts[0] if len(parts) == 1 else part.node("Concat", *parts, axis=1)
 
@@ -142,8 +138,9 @@ def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
         value = part.node("Cast", value, to=FLOAT)
         scale = np.float32(wanted.range) / np.float32(255)
         for kind, number in (("Mul", scale), ("Sub", wanted.mean), ("Div", wanted.std)):
-            constant = np.asarray(number, np.float32).reshape(-1)
-            value = part.node(kind, value, part.constant(constant))
+            value = part.node(
+                kind, value, part.constant(np.asarray(number, np.float32).reshape(-1))
+            )
     if wanted.layout == "nchw":
         value = part.node("Transpose", value, perm=[0, 3, 1, 2])
     part.named(name, value)
@@ -158,21 +155,17 @@ def _add_head(part: GraphPart, features: str, head: LinearHead, typicality: Typi
     size = part.node("Abs", features)
     roots = part.node("Mul", part.node("Sign", features), part.node("Sqrt", size))
     width = len(head.weights)
-    total = part.node("MatMul", size, _constant(part, np.ones((width, 1))))
-    length = part.node("Max", part.node("Sqrt", total), _constant(part, np.array([1e-30])))
+    total = part.node("MatMul", size, part.constant(np.ones((width, 1))))
+    length = part.node("Max", part.node("Sqrt", total), part.constant(np.array([1e-30])))
     rows = part.node("Div", roots, length)
-    product = part.node("MatMul", rows, _constant(part, head.weights / head.temperature))
-    logits = part.node("Add", product, _constant(part, head.bias / head.temperature))
+    product = part.node("MatMul", rows, part.constant(head.weights / head.temperature))
+    logits = part.node("Add", product, part.constant(head.bias / head.temperature))
     part.named(PROBABILITIES, part.node("Softmax", logits, axis=1))
-    cosines = part.node("MatMul", rows, _constant(part, typicality.references.T))
+    cosines = part.node("MatMul", rows, part.constant(typicality.references.T))
     count = part.constant(np.array([typicality.n_nearest], np.int64))
     nearest = part.node("TopK", cosines, count, n_outputs=2, axis=1)
     shares = np.full((typicality.n_nearest, 1), 1 / typicality.n_nearest)
-    part.named(TYPICALITY, part.node("MatMul", nearest, _constant(part, shares)))
-
-
-def _constant(part: GraphPart, values: NDArray[Any]) -> str:
-    return part.constant(np.asarray(values, np.float32))
+    part.named(TYPICALITY, part.node("MatMul", nearest, part.constant(shares)))
 
 
 N_CHECKED, TOLERANCE = 16, 1e-3

@@ -33,22 +33,22 @@ def curves_png(record: TrainingRecord) -> bytes:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     losses, accuracies = figure.subplots(1, 2)
+    lines = {
+        "loss_labelled": losses,
+        "loss_unlabelled": losses,
+        "test_accuracy": accuracies,
+        "validation_accuracy": accuracies,
+    }
     updates = [epoch.n_updates for epoch in record.epochs]
-    losses.plot(updates, [e.loss_labelled for e in record.epochs], label="labelled")
-    unlabelled = [e.loss_unlabelled for e in record.epochs]
-    if all(value is not None for value in unlabelled):
-        # `or 0.0` is for the type checker: no value is None here.
-        losses.plot(updates, [value or 0.0 for value in unlabelled], label="unlabelled")
-    losses.set(xlabel="update", ylabel="loss", title=str(record.configuration["algorithm"]))
-    losses.legend()
-    accuracies.plot(updates, [e.test_accuracy for e in record.epochs], label="test")
-    validated = [e.validation_accuracy for e in record.epochs]
+    for name, axes in lines.items():
+        values = [getattr(epoch, name) for epoch in record.epochs]
+        if None not in values:
+            axes.plot(updates, values, label=name.replace("loss_", "").replace("_accuracy", ""))
     if record.selected_epoch is not None:
-        accuracies.plot(updates, [v or 0.0 for v in validated], label="validation")
-        accuracies.axvline(
-            record.epochs[record.selected_epoch - 1].n_updates, color="grey", linestyle=":"
-        )
+        accuracies.axvline(updates[record.selected_epoch - 1], color="grey", linestyle=":")
+    losses.set(xlabel="update", ylabel="loss", title=str(record.configuration["algorithm"]))
     accuracies.set(xlabel="update", ylabel="accuracy", ylim=(0, 1), title="accuracy")
+    losses.legend()
     accuracies.legend()
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
@@ -64,20 +64,14 @@ N_EXPECTED = 20
 
 
 def pool_warnings(record: TrainingRecord, codes: ArrayLike) -> Iterator[str]:
-    """What the user should know of the pool's part in a training.
-
-    Args:
-        record: The record of the training.
-        codes: The classes of the labelled images, as numbers from 0.
-    """
+    """What the user should know of the pool's part in a training; codes of the labelled images."""
     if all(epoch.share_sure == 0 for epoch in record.epochs):
         threshold = record.configuration["settings"].get("threshold")
         yield (
             f"No guess reached the threshold of {threshold:g} in the whole run: the pool was not "
             "used. Train longer, or set a lower threshold."
         )
-    lost = nearly_lost_class(record, codes)
-    if lost is not None:
+    if lost := nearly_lost_class(record, codes):
         name, guessed, labelled = lost
         yield (
             f"The guesses for the pool have nearly lost the class '{name}': {in_percent(guessed)} "
@@ -106,20 +100,17 @@ def nearly_lost_class(record: TrainingRecord, codes: ArrayLike) -> tuple[str, fl
 def log_to_mlflow(record: TrainingRecord, uri: str, folder: Path | None) -> str:
     """The id of a new MLflow run with the parameters, the curves and the files of a run."""
     files = () if folder is None else tuple(folder / name for name in (RECORD, CURVES, METRICS))
-    params = dict(dotted(record.configuration))
-    return MlflowLog(uri, EXPERIMENT).log(params, list(_metrics(record)), files=files)
-
-
-def _metrics(record: TrainingRecord) -> Iterator[MetricRow]:
-    """Rows of name, value, time in ms since the start of the run, and epoch."""
-    for epoch in record.epochs:
-        for name in EpochRecord.__dataclass_fields__:
-            value = getattr(epoch, name)
-            if isinstance(value, float):
-                yield name, value, int(1000 * epoch.elapsed_s), epoch.epoch
-    for name, value in record.summary().items():
-        if value is not None:
-            yield name, float(value), int(1000 * record.elapsed_s), record.epochs[-1].epoch
+    # Name, value, time in ms since the start of the run, and epoch.
+    rows: list[MetricRow] = [
+        (name, value, int(1000 * epoch.elapsed_s), epoch.epoch)
+        for epoch in record.epochs
+        for name, value in vars(epoch).items()
+        if isinstance(value, float)
+    ]
+    end = int(1000 * record.elapsed_s), record.epochs[-1].epoch
+    summary = record.summary().items()
+    rows += [(name, float(value), *end) for name, value in summary if value is not None]
+    return MlflowLog(uri, EXPERIMENT).log(dict(dotted(record.configuration)), rows, files=files)
 
 
 def write_run(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> None:
@@ -133,13 +124,8 @@ def write_run(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> 
     write_atomic(folder / WEIGHTS, buffer.getvalue())
     write_atomic(folder / CURVES, curves_png(trained.record))
     write_atomic(folder / RECORD, trained.record.to_json())
-    made = to_onnx(
-        trained.model,
-        trained.standardise,
-        shape,
-        trained.record.class_names,
-        trained.record.pixel_range,
-    )
+    names, pixel_range = trained.record.class_names, trained.record.pixel_range
+    made = to_onnx(trained.model, trained.standardise, shape, names, pixel_range)
     write_atomic(folder / MODEL, made)
 
 
@@ -160,14 +146,9 @@ def train_on_images(
     """The record of a network trained on pools; if the plan has a folder, files are written too.
 
     Args:
-        labelled: Images with classes.
-        unlabelled: The pool, if there is one.
-        plan: The options.
         side: Chooses the size of the images, once options and folder are checked; None if the
             plan has it.
         memory_limit_bytes: Larger sets are read from disk during training.
-        listener: Gets progress, warnings and notes.
-        on_epoch: Called with each finished epoch.
     """
     check_torch()
     from mixmood.ssl.run_folder import prepare_folder

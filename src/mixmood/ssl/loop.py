@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +28,21 @@ from mixmood.ssl.models.network import Follower, Network, Shadow, Standardise
 from mixmood.ssl.plan import TrainingPlan
 from mixmood.ssl.record import Arm, EpochRecord, select, to_jsonl
 from mixmood.ssl.run_folder import METRICS, save_checkpoint
-from mixmood.ssl.task import Images, Labelled, Task, standardisation_of
+from mixmood.ssl.task import Labelled, Task, standardisation_of
 
 TEST_BATCH = 256
 
 
 @torch.inference_mode()
-def accuracy(model: nn.Module, images: Images, codes: Tensor, standardise: Standardise) -> float:
+def accuracy(model: nn.Module, labelled: Labelled, standardise: Standardise) -> float:
     """The share of images whose predicted class is right; batch-norm uses running statistics."""
-    was_training = model.training
+    was_training, images = model.training, labelled.images
     model.eval()
-    device = codes.device
-    n_right = torch.zeros((), dtype=torch.long, device=device)
-    for start in range(0, len(images), TEST_BATCH):
-        rows = np.arange(start, min(start + TEST_BATCH, len(images)))
-        logits = model(standardise(images.batch(rows).to(device).float()))
-        n_right += (logits.argmax(dim=1) == codes[start : start + TEST_BATCH]).sum()
+    n_right = torch.zeros((), dtype=torch.long, device=labelled.codes.device)
+    every = (torch.arange(len(images)), labelled.codes)
+    for rows, codes in zip(*(torch.split(one, TEST_BATCH) for one in every), strict=True):
+        logits = model(standardise(images.batch(rows.numpy()).to(codes.device).float()))
+        n_right += (logits.argmax(dim=1) == codes).sum()
     model.train(was_training)
     return int(n_right) / len(images)
 
@@ -58,7 +56,6 @@ class Tally:
 
     def __init__(self, n_classes: int, device: torch.device) -> None:
         """Start with all sums 0."""
-        self._classes = slice(6, 6 + n_classes)
         self.sums = torch.zeros(8 + n_classes, device=device)
 
     @torch.no_grad()
@@ -73,10 +70,9 @@ class Tally:
         if losses.is_kept is not None:
             sums[4] += 1 - losses.is_kept.float().mean()
         if losses.guesses is not None:
-            n_guesses, n_classes = losses.guesses.shape
-            sums[5] += n_guesses
-            guessed = functional.one_hot(losses.guesses.argmax(dim=1), n_classes)
-            sums[self._classes] += guessed.sum(0)
+            sums[5] += len(losses.guesses)
+            guessed = losses.guesses.argmax(dim=1)
+            sums[6:-2] += functional.one_hot(guessed, losses.guesses.shape[1]).sum(0)
         if losses.is_sure is not None:
             sums[-2] += losses.is_sure.float().mean()
             sums[-1] += 1
@@ -89,19 +85,19 @@ class Tally:
 
     def means(self) -> dict[str, Any]:
         """Fields of an EpochRecord; None for values of guesses if the algorithm made none."""
-        sums = self.sums.tolist()
-        n_updates, total, labelled, unlabelled, dropped, n_guesses = sums[:6]
-        classes = sums[self._classes]
+        n_updates, total, labelled, unlabelled, dropped, n_guesses, *classes = self.sums.tolist()
+        *classes, n_sure, n_checked = classes
         return {
             "loss": total / n_updates,
             "loss_labelled": labelled / n_updates,
             "loss_unlabelled": unlabelled / n_updates if n_guesses else None,
             "share_dropped": dropped / n_updates if n_guesses else None,
             "pseudo_label_shares": tuple(n / n_guesses for n in classes) if n_guesses else None,
-            "share_sure": sums[-2] / sums[-1] if sums[-1] else None,
+            "share_sure": n_sure / n_checked if n_checked else None,
         }
 
 
+@dataclass
 class Order:
     """Batches from repeated passes over n images, each pass in a new random order.
 
@@ -110,38 +106,25 @@ class Order:
     batches.
     """
 
-    def __init__(self, n_images: int, batch_size: int, *, seed: int, purpose: str) -> None:
-        """Batches of `batch_size` from passes over `n_images`."""
-        self._n_images = n_images
-        self._batch_size = batch_size
-        self._seed = seed
-        self._purpose = purpose
-        self._pass_number = -1
-        self._pass_rows: Rows = np.empty(0, dtype=np.int64)
+    n_images: int
+    batch_size: int
+    seed: int
+    purpose: str
+    _pass: tuple[int, Rows] | None = None
+    """The number and the order of the pass that was last used."""
 
     def rows(self, update: int) -> Rows:
         """The images of an update, counted from 0; shape (batch_size,)."""
-        position, end = update * self._batch_size, (update + 1) * self._batch_size
+        position, end = update * self.batch_size, (update + 1) * self.batch_size
         parts = []
         while position < end:
-            pass_number, offset = divmod(position, self._n_images)
-            part = self._permutation(pass_number)[offset : offset + end - position]
-            parts.append(part)
-            position += len(part)
+            number, offset = divmod(position, self.n_images)
+            if self._pass is None or self._pass[0] != number:
+                rng = rng_for(self.seed, "order", self.purpose, number)
+                self._pass = number, rng.permutation(self.n_images)
+            parts.append(self._pass[1][offset : offset + end - position])
+            position += len(parts[-1])
         return np.concatenate(parts)
-
-    def _permutation(self, pass_number: int) -> Rows:
-        if pass_number != self._pass_number:
-            rng = rng_for(self._seed, "order", self._purpose, pass_number)
-            self._pass_rows = rng.permutation(self._n_images)
-            self._pass_number = pass_number
-        return self._pass_rows
-
-
-WARM_UP_SHARE = 0.3
-START_DIVISOR = 25.0
-END_DIVISOR = 25.0 * 1e4
-MOMENTUM_HIGH, MOMENTUM_LOW = 0.95, 0.85
 
 
 @dataclass(frozen=True)
@@ -175,53 +158,32 @@ def one_cycle(update: int, n_updates: int, peak: float) -> tuple[float, float]:
     >>> one_cycle(29, 100, 1.0)
     (1.0, 0.85)
     """
-    top = WARM_UP_SHARE * n_updates - 1
+    top = 0.3 * n_updates - 1
     if update <= top:
         share = update / top if top > 0 else 1.0
-        return _cosine(peak / START_DIVISOR, peak, share), _cosine(
-            MOMENTUM_HIGH, MOMENTUM_LOW, share
-        )
+        return _cosine(peak / 25, peak, share), _cosine(0.95, 0.85, share)
     share = (update - top) / (n_updates - 1 - top)
-    return _cosine(peak, peak / END_DIVISOR, share), _cosine(MOMENTUM_LOW, MOMENTUM_HIGH, share)
+    return _cosine(peak, peak / (25 * 1e4), share), _cosine(0.85, 0.95, share)
 
 
 def _cosine(start: float, end: float, share: float) -> float:
     return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
 
 
-class PlainAdamW(torch.optim.AdamW):
-    """AdamW without the decorators of torch that import its compiler, which nothing here uses.
-
-    That import takes 0.9 s and 65 MB in each process: the smallest `mixmood train` takes 2.0 s of
-    processor time and 386 MB, not 2.9 s and 451 MB; so does each worker of a test bed.
-    """
-
-    step = torch.no_grad()(unwrap(torch.optim.AdamW.step))
-    add_param_group = unwrap(torch.optim.AdamW.add_param_group)
-    zero_grad = unwrap(torch.optim.AdamW.zero_grad)
-    state_dict = unwrap(torch.optim.AdamW.state_dict)
-    load_state_dict = unwrap(torch.optim.AdamW.load_state_dict)
-
-
-SAVE_EVERY = 1000
-"""Updates between checkpoints within an epoch, unless a minute passes first."""
-
+SAVE_EVERY, SAVE_EVERY_S = 1000, 60.0
+"""Updates, and seconds of training, after which a checkpoint is written within an epoch."""
 LONG_S = 60.0
 """A training of a minute or more says how long it takes."""
-SAVE_EVERY_S = 60.0
-"""Seconds of training between checkpoints, for updates that take seconds each."""
-
 CHECK_EVERY = 100
 """Updates between checks that the losses are finite; each check makes a GPU wait."""
-
 TASK = "training"
 
 
 class Loop:
     """A run in progress. Everything that changes from update to update is in `state`.
 
-    The random numbers of an update depend only on the seed and the number of the update. A run
-    that is resumed from a checkpoint therefore draws the same numbers.
+    The random numbers of an update depend on the seed and its number only, so that a run that is
+    resumed from a checkpoint draws the same ones.
     """
 
     def __init__(
@@ -231,7 +193,6 @@ class Loop:
         length: Length,
         algorithm: Algorithm,
         network: Network,
-        *,
         augment: Augment,
         follower: Follower | None,
         has_arms: bool = False,
@@ -249,28 +210,28 @@ class Loop:
         own = getattr(network.model, "standardise", None)
         scale = standardisation_of(task.labelled.images) if own is None else own()
         self.standardise = scale.to(network.device)
-        self._pool_standardise = None
+        self._pool_standardise = self.standardise
+        order = partial(Order, seed=plan.seed)
+        self._order = order(len(task.labelled.images), plan.batch_size, purpose="labelled")
+        self._pool_order: Order | None = None
+        self.n_pool_batch = 0
         if self.pool is not None:
-            pool_scale = standardisation_of(self.pool) if own is None else scale
-            self._pool_standardise = pool_scale.to(network.device)
-        if has_arms and self.pool is not None:
-            network.shadow = Shadow(network.model)
+            if own is None:
+                self._pool_standardise = standardisation_of(self.pool).to(network.device)
+            self.n_pool_batch = plan.batch_size * unlabelled_ratio(algorithm)
+            self._pool_order = order(len(self.pool), self.n_pool_batch, purpose="pool")
+            if has_arms:
+                network.shadow = Shadow(network.model)
         self.arms: dict[Arm, list[float]] = {}
         """Test accuracy after each epoch, by arm; empty if arms are not tested."""
         # Decoupled weight decay: class weights, which scale the loss, do not change its strength.
         factors = getattr(network.model, "rate_factors", None)
         everything = [(list(network.model.parameters()), 1.0)]
-        self._optimiser = PlainAdamW(
+        self._optimiser = torch.optim.AdamW(
             [{"params": p, "factor": f} for p, f in (factors() if factors else everything)],
             lr=plan.learning_rate,
             weight_decay=plan.weight_decay,
             fused=True,
-        )
-        order = partial(Order, seed=plan.seed)
-        self._order = order(len(task.labelled.images), plan.batch_size, purpose="labelled")
-        self.n_pool_batch = plan.batch_size * unlabelled_ratio(algorithm)
-        self._pool_order = (
-            None if self.pool is None else order(len(self.pool), self.n_pool_batch, purpose="pool")
         )
         self.n_done = 0
         self.epochs: tuple[EpochRecord, ...] = ()
@@ -304,25 +265,22 @@ class Loop:
                 if self.n_done == n_before + 1:
                     spent_s = self.training_s  # the first update also prepares the libraries
                 elif self.n_done == n_before + 2:
-                    self._tell_time(self.training_s - spent_s, progress)
+                    n_all = self.length.n_updates
+                    left_s = (self.training_s - spent_s) * (n_all - self.n_done)
+                    if left_s >= LONG_S:
+                        progress.note(f"{n_all:,} updates: about {left_s / 60:.0f} min.")
                 if self.length.ends_epoch(self.n_done):
                     self._end_epoch()
                     on_epoch(self.epochs[-1])
                 self._save_if_due(out, configuration, interrupt)
         progress.finish(TASK)
 
-    def _tell_time(self, update_s: float, progress: Listener) -> None:
-        """Say how long the training takes, if that is a minute or more."""
-        left_s = update_s * (self.length.n_updates - self.n_done)
-        if left_s >= LONG_S:
-            progress.note(f"{self.length.n_updates:,} updates: about {left_s / 60:.0f} min.")
-
     def _save_if_due(
         self, out: Path | None, configuration: dict[str, Any], interrupt: Interrupt
     ) -> None:
-        is_late = self.elapsed_s - self._saved_at_s > SAVE_EVERY_S
+        is_late = self.elapsed_s - self._saved_at_s > SAVE_EVERY_S or interrupt.is_requested
         is_due = self.length.ends_epoch(self.n_done) or self.n_done % SAVE_EVERY == 0 or is_late
-        if out is not None and (is_due or interrupt.is_requested):
+        if out is not None and is_due:
             self._check_finite(self.network.model.parameters())
             save_checkpoint(out, self.state(), configuration)
             write_atomic(out / METRICS, to_jsonl(self.epochs))
@@ -332,20 +290,12 @@ class Loop:
 
     def update(self) -> None:
         """Do one update; every CHECK_EVERY updates, check that the losses are finite."""
-        start = time.perf_counter()
-        self._update()
-        if self.n_done % CHECK_EVERY == 0 or self.length.ends_epoch(self.n_done):
-            self._check_finite([self._tally.sums])
-        spent = time.perf_counter() - start
-        self.training_s += spent
-        self.elapsed_s += spent
-
-    def _update(self) -> None:
-        update = self.n_done
+        start, update = time.perf_counter(), self.n_done
         rate, momentum = one_cycle(update, self.length.n_updates, self.plan.learning_rate)
         for group in self._optimiser.param_groups:
             group["lr"], group["betas"] = rate * group.get("factor", 1.0), (momentum, 0.99)
-        self._seed_torch(update)
+        # Layers of a user's model may draw from torch's generator (dropout).
+        torch.manual_seed((self.plan.seed * 1_000_003 + update) % 2**63)
         losses = self.algorithm.loss(self._step(update))
         self._optimiser.zero_grad(set_to_none=True)
         losses.total.backward()  # type: ignore[no-untyped-call]
@@ -354,32 +304,28 @@ class Loop:
             self.follower.update(update)
         self._tally.add(losses)
         self.n_done += 1
-
-    def _seed_torch(self, update: int) -> None:
-        """Seed torch's generator, which layers of a user's model may draw from (dropout)."""
-        seed = (self.plan.seed * 1_000_003 + update) % 2**63
-        if self.network.device.type == "cpu":
-            # `torch.manual_seed` would also seed every kind of GPU, which takes 0.2 ms.
-            torch.default_generator.manual_seed(seed)
-        else:
-            torch.manual_seed(seed)
+        if self.n_done % CHECK_EVERY == 0 or self.length.ends_epoch(self.n_done):
+            self._check_finite([self._tally.sums])
+        spent = time.perf_counter() - start
+        self.training_s += spent
+        self.elapsed_s += spent
 
     def _step(self, update: int) -> Step:
-        rng = partial(rng_for, self.plan.seed, "update", update)
-        rows = self._order.rows(update)
-        pool_batch = cache(partial(self._pool_batch, update))
+        rng, rows = partial(rng_for, self.plan.seed, "update", update), self._order.rows(update)
+        pool_batch, device = cache(partial(self._pool_batch, update)), self.network.device
 
         def labelled() -> Tensor:
-            images = self._fetch(self.task.labelled.images, rows)
+            images = self.task.labelled.images.batch(rows).to(device, non_blocking=True)
             return self.standardise(self._augment(images, rng("labelled")))
 
         def unlabelled(views: int) -> Tensor:
             images = pool_batch().repeat(views, 1, 1, 1)
-            return self._to_pool_scale(self._augment(images, rng("unlabelled")))
+            return self._pool_standardise(self._augment(images, rng("unlabelled")))
 
         def strong() -> Tensor:
             draws = rng("strong")
-            return self._to_pool_scale(strong_augment(self._augment(pool_batch(), draws), draws))
+            images = strong_augment(self._augment(pool_batch(), draws), draws)
+            return self._pool_standardise(images)
 
         return Step(
             network=self.network,
@@ -397,15 +343,9 @@ class Loop:
     def _pool_batch(self, update: int) -> Tensor:
         if self.pool is None or self._pool_order is None:
             raise TrainingError(f"{self.algorithm.name} asked for unlabelled images; got none.")
-        images = self._fetch(self.pool, self._pool_order.rows(update))
+        images = self.pool.batch(self._pool_order.rows(update))
         self.pool.prefetch(self._pool_order.rows(update + 1))
-        return images
-
-    def _fetch(self, images: Images, rows: Rows) -> Tensor:
-        return images.batch(rows).to(self.network.device, non_blocking=True)
-
-    def _to_pool_scale(self, pixels: Tensor) -> Tensor:
-        return pixels if self._pool_standardise is None else self._pool_standardise(pixels)
+        return images.to(self.network.device, non_blocking=True)
 
     def _check_finite(self, tensors: Iterable[Tensor]) -> None:
         if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors):
@@ -417,39 +357,23 @@ class Loop:
 
     def _end_epoch(self) -> None:
         start = time.perf_counter()
-        tested = accuracy(
-            self.tested, self.task.test.images, self.task.test.codes, self.standardise
-        )
-        self._test_arms(tested)
-        validated = self._validation_accuracy(self.task.validation)
+        test, validation, pool_scale = self.task.test, self.task.validation, self._pool_standardise
+        tested = accuracy(self.tested, test, self.standardise)
+        if self.network.shadow is not None:
+            found: dict[Arm, float] = {"A": tested, "B": accuracy(self.tested, test, pool_scale)}
+            with self.network.shadow.applied(self.tested):
+                found["C"] = accuracy(self.tested, test, self.standardise)
+                found["D"] = accuracy(self.tested, test, pool_scale)
+            for arm, value in found.items():
+                self.arms.setdefault(arm, []).append(value)
+        validated = None
+        if validation is not None:
+            validated = accuracy(self.tested, validation, self.standardise)
         self.elapsed_s += time.perf_counter() - start
-        self.epochs = (*self.epochs, self._epoch_record(tested, validated))
-        self._tally.sums.zero_()
-        if validated is not None and select(self.epochs) is self.epochs[-1]:
-            self.selected = {k: v.clone() for k, v in self.tested.state_dict().items()}
-
-    def _test_arms(self, tested: float) -> None:
-        shadow, pool_scale = self.network.shadow, self._pool_standardise
-        if shadow is None or pool_scale is None:
-            return
-        test = self.task.test
-        measured = partial(accuracy, self.tested, test.images, test.codes)
-        found: dict[Arm, float] = {"A": tested, "B": measured(pool_scale)}
-        with shadow.applied(self.tested):
-            found |= {"C": measured(self.standardise), "D": measured(pool_scale)}
-        for arm, value in found.items():
-            self.arms.setdefault(arm, []).append(value)
-
-    def _validation_accuracy(self, validation: Labelled | None) -> float | None:
-        if validation is None:
-            return None
-        return accuracy(self.tested, validation.images, validation.codes, self.standardise)
-
-    def _epoch_record(self, tested: float, validated: float | None) -> EpochRecord:
         means = self._tally.means()
         if getattr(self.algorithm, "ood_mask", None) is None:
             means["share_dropped"] = None
-        return EpochRecord(
+        record = EpochRecord(
             epoch=len(self.epochs) + 1,
             n_updates=self.n_done,
             learning_rate=self._optimiser.param_groups[0]["lr"],
@@ -458,6 +382,10 @@ class Loop:
             validation_accuracy=validated,
             elapsed_s=self.elapsed_s,
         )
+        self.epochs = (*self.epochs, record)
+        self._tally.sums.zero_()
+        if validated is not None and select(self.epochs) is record:
+            self.selected = {k: v.clone() for k, v in self.tested.state_dict().items()}
 
     def state(self) -> dict[str, Any]:
         """Everything that changes from update to update, as tensors and plain values."""

@@ -17,14 +17,11 @@ from mixmood.core.options import (
 )
 from mixmood.features.plan import (
     BACKBONE_WORDS,
-    cache_option,
+    ExtractionPlan,
+    LoggedPlan,
     checked_view,
-    depth_option,
-    device_option,
-    jobs_option,
     labels_option,
-    mlflow_option,
-    resolution_option,
+    same_option,
 )
 from mixmood.jobs.local import checked_jobs
 
@@ -78,7 +75,6 @@ TUNING: dict[str, Any] = {
 LARGEST_TUNED = 160
 """Pixels a side that `train` fine-tunes at most: an update takes 2.8 times as long as at 96."""
 RECIPE = frozenset(one.name for one in fields(Recipe))
-_TEXTS = option_texts(Recipe)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +103,8 @@ class TrainingPlan(Recipe):
     backbone: str = option(
         DEFAULT_BACKBONE, f"Backbone whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
     )
-    resolution: int | str = resolution_option(HEAD)
-    depth: str = depth_option(HEAD)
+    resolution: int | str = same_option(ExtractionPlan, "resolution", only=HEAD)
+    depth: str = same_option(ExtractionPlan, "depth", only=HEAD)
     groups: str | None = option(
         None,
         "Images of one group stay in one fold: a column of the table, or a pattern on the path "
@@ -121,19 +117,22 @@ class TrainingPlan(Recipe):
         "their useful images, at least 200 of each.",
         only=HEAD,
     )
-    epochs: int = option(
-        None,
-        _TEXTS["epochs"].help,
+    epochs: int = same_option(
+        Recipe,
+        "epochs",
+        default=None,
         shown=f"{Recipe.epochs}; {DEFAULT_BACKBONE}: {TUNING['epochs']} equal parts of its updates",
     )
-    learning_rate: float = option(
-        None,
-        _TEXTS["learning_rate"].help,
+    learning_rate: float = same_option(
+        Recipe,
+        "learning_rate",
+        default=None,
         shown=f"{Recipe.learning_rate:g}; {DEFAULT_BACKBONE}: {TUNING['learning_rate']:g}",
     )
-    augment: Any = option(
-        None,
-        _TEXTS["augment"].help,
+    augment: Any = same_option(
+        Recipe,
+        "augment",
+        default=None,
         shown=f"{Recipe.augment}; {DEFAULT_BACKBONE}: {TUNING['augment']}",
     )
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -174,9 +173,8 @@ class TrainingPlan(Recipe):
         """Refuse values that no run can have."""
         super().__post_init__()
         object.__setattr__(self, "resolution", checked_view(self.resolution, self.depth))
-        _check_count("updates", self.updates)
-        _check_count("threads", self.threads)
-        _check_count("pool_limit", self.pool_limit)
+        for name in ("updates", "threads", "pool_limit"):
+            _check_count(name, getattr(self, name))
         if self.image_size is not None and self.image_size < SMALLEST_SIDE:
             raise OptionError(
                 f"The image size must be at least {SMALLEST_SIDE} pixels; got {self.image_size}."
@@ -191,8 +189,7 @@ class TrainingPlan(Recipe):
         """The plan with the defaults of its kind of network for all options that were not given."""
         defaults: dict[str, Any] = {one.name: one.default for one in fields(Recipe)}
         defaults |= TUNING if is_tuned else {}
-        left = [one.name for one in fields(self) if getattr(self, one.name) is None]
-        return replace(self, **{name: defaults[name] for name in left if name in defaults})
+        return replace(self, **{k: v for k, v in defaults.items() if getattr(self, k) is None})
 
     @property
     def is_head(self) -> bool:
@@ -229,13 +226,13 @@ class TrainingRunPlan(TrainingPlan):
     )
     test: Any = option(None, "Images with classes to test on.")
     labels: tuple[str, ...] = labels_option(only=HEAD)
-    cache: str | Path | None = cache_option()
+    cache: str | Path | None = same_option(ExtractionPlan, "cache")
     resume: bool = option(
         False,
         "Go on from the checkpoint in --out (networks), or train again (head).",
         flag="--resume/--no-resume",
     )
-    mlflow: str | None = mlflow_option()
+    mlflow: str | None = same_option(LoggedPlan, "mlflow")
 
     def __post_init__(self) -> None:
         """Refuse an empty path, which would be the current folder, and two kinds of test images."""
@@ -255,8 +252,8 @@ class TrainingRunPlan(TrainingPlan):
 class PredictionPlan:
     """How images are classified; command line and Python share it."""
 
-    jobs: int | None = jobs_option()
-    device: str = device_option()
+    jobs: int | None = same_option(ExtractionPlan, "jobs")
+    device: str = same_option(ExtractionPlan, "device")
 
     def __post_init__(self) -> None:
         """Refuse values of another kind, and a number of threads below one."""

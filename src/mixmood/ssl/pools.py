@@ -54,40 +54,36 @@ def pictures_at(
         yield resized(picture, size), picture.shape[:2] != size
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """Pictures of one size, shape (n, height, width, 3), and which images of the pool they are."""
+def load_pictures(
+    source: ImageSource, size: tuple[int, int], listener: Listener
+) -> tuple[NDArray[np.uint8], Rows]:
+    """Every readable picture of a pool, shape (n, height, width, 3), and which of its images.
 
-    pixels: NDArray[np.uint8]
-    rows: Rows
-    unreadable: tuple[str, ...]
-    n_resized: int
-
-
-def load_pictures(source: ImageSource, size: tuple[int, int], *, listener: Listener) -> Loaded:
-    """Every readable picture of a pool at one size."""
-    n_images = len(source)
+    The listener hears how many could not be read, and how many were resized.
+    """
+    n_images, n_resized, task = len(source), 0, f"reading {source.name}"
     pixels = np.empty((n_images, *size, 3), dtype=np.uint8)
     is_kept = np.zeros(n_images, dtype=bool)
-    n_resized = 0
-    task = f"reading {source.name}"
     listener.start(task, n_images)
     order = source.reading_order(np.arange(n_images)).tolist()
     for place, (picture, is_resized) in zip(order, pictures_at(source, order, size), strict=True):
         if not isinstance(picture, UnreadableImageError):
+            pixels[place], is_kept[place] = picture, True
             n_resized += is_resized
-            pixels[place] = picture
-            is_kept[place] = True
         listener.advance(task)
     listener.finish(task)
-    if not is_kept.any():
+    rows, unreadable = np.flatnonzero(is_kept), np.flatnonzero(~is_kept).tolist()
+    if not len(rows):
         raise no_readable_image(source.name, n_images)
+    for text in unreadable_warning(n_images, list(map(source.locate, unreadable))):
+        listener.warn(f"{source.name}: {text}")
+    if n_resized:
+        to = f"{size[0]} x {size[1]} pixels"
+        listener.note(f"{source.name}: {counted(n_resized, 'image')} resized to {to}.")
     # Moved within the array: a copy would need the same amount of memory again.
-    for new_place, place in enumerate(np.flatnonzero(is_kept).tolist()):
-        if new_place < place:
-            pixels[new_place] = pixels[place]
-    unreadable = tuple(map(source.locate, np.flatnonzero(~is_kept).tolist()))
-    return Loaded(pixels[: is_kept.sum()], np.flatnonzero(is_kept), unreadable, n_resized)
+    for new_place, place in enumerate(rows.tolist()):
+        pixels[new_place] = pixels[place]
+    return pixels[: len(rows)], rows
 
 
 def common_side(source: ImageSource) -> int:
@@ -112,7 +108,7 @@ def n_shared(pixels: NDArray[np.uint8], other: NDArray[np.uint8]) -> int:
     >>> n_shared(black, np.concatenate([black, white]))
     2
     """
-    known = {_digest(picture) for picture in other}
+    known = set(map(_digest, other))
     return sum(_digest(picture) in known for picture in pixels)
 
 
@@ -159,7 +155,7 @@ class Splits:
     validation: LabelledPixels | None
     class_names: tuple[str, ...]
     size: tuple[int, int]
-    pixel_range: PixelRange | None = None
+    pixel_range: PixelRange | None
     """How images of more than eight bits are scaled; None if the labelled ones have eight bits."""
 
 
@@ -168,10 +164,7 @@ def codes_among(
 ) -> NDArray[np.int64]:
     """The codes of test images among the classes of the labelled images; others are refused.
 
-    Args:
-        names: The classes of the labelled images.
-        own_names: Those of the test images; one without an image need not be known.
-        codes: The class of each test image, as an index of `own_names`.
+    A class of `own_names`, those of the test images, need not be known if it has no image.
     """
     found = np.unique(codes)
     unknown = [own_names[code] for code in found if own_names[code] not in names]
@@ -189,52 +182,54 @@ def unknown_classes(what: str, classes: Sequence[Any]) -> TrainingError:
     )
 
 
+def few_classes(names: Sequence[str]) -> TrainingError:
+    """The error for a labelled set with fewer than two classes."""
+    return TrainingError(
+        f"At least 2 classes are needed to train; got {len(names)} ({', '.join(names)}). "
+        "Put the images of each class in a folder of its own."
+    )
+
+
 def first_names(names: Sequence[Any]) -> str:
     """The first five names, and how many more there are."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(map(str, names[:5])) + more
 
 
+@dataclass
 class PoolLoader:
     """Loads pools at one size and reports what it found, each fact once."""
 
-    def __init__(self, listener: Listener, seed: int) -> None:
-        """The listener is told of every image read, of problems and of other facts."""
-        self._listener, self._seed = listener, seed
-        self._pixel_range: PixelRange | None = None
+    listener: Listener
+    seed: int
+    _pixel_range: PixelRange | None = None
 
     def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
         """The labelled pool split into images to learn from and images to set aside."""
         source = self._open(labelled, "labelled")
         labels = needed_labels(source, "labelled pool")
         if note := minus_one_note(labels.names):
-            self._listener.warn(note)
+            self.listener.warn(note)
         self._pixel_range = fit_pixel_range(source)
         if self._pixel_range is not None:
             source = source.scaled_by(self._pixel_range)
-            self._listener.note(self._pixel_range.sentence())
+            self.listener.note(self._pixel_range.sentence())
         side = common_side(source) if plan.image_size is None else plan.image_size
         size = (side, side)
-        loaded = self._load(source, size)
-        codes = labels.codes[loaded.rows].astype(np.int64)
-        shares = {}
-        if test is None:
-            shares["test"] = plan.test_share or DEFAULT_TEST_SHARE
+        pixels, kept = self._load(source, size)
+        codes = labels.codes[kept].astype(np.int64)
+        shares = {"test": plan.test_share or DEFAULT_TEST_SHARE} if test is None else {}
         if plan.validation_share is not None:
             shares["validation"] = plan.validation_share
-        rows = set_aside(codes, shares, labels.names, rng_for(self._seed, "set aside"))
-        parts = {what: (loaded.pixels[which], codes[which]) for what, which in rows.items()}
+        rows = set_aside(codes, shares, labels.names, rng_for(self.seed, "set aside"))
+        parts: dict[str, Any] = {
+            what: (pixels[which], codes[which]) for what, which in rows.items()
+        }
         if test is not None:
             parts["test"] = self._test_part(test, size, labels.names)
         self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
-        return Splits(
-            parts["labelled"],
-            parts["test"],
-            parts.get("validation"),
-            labels.names,
-            size,
-            self._pixel_range,
-        )
+        parts.setdefault("validation", None)
+        return Splits(**parts, class_names=labels.names, size=size, pixel_range=self._pixel_range)
 
     def unlabelled(self, pool: Any, splits: Splits, memory_limit_bytes: int) -> "Images":
         """The pool at the size of the labelled images; streamed if it exceeds the limit."""
@@ -242,11 +237,9 @@ class PoolLoader:
 
         source = self._open(pool, "unlabelled")
         if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
-            self._listener.warn(
-                f"{source.name}: does not fit in memory; images are read as needed."
-            )
-            return StreamedImages(source, splits.size, self._listener)
-        pixels = self._load(source, splits.size).pixels
+            self.listener.warn(f"{source.name}: does not fit in memory; images are read as needed.")
+            return StreamedImages(source, splits.size, self.listener)
+        pixels, _ = self._load(source, splits.size)
         self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
         self._warn_of_shared(pixels, source.name, splits.test[0], "test")
         return as_images(pixels, "unlabelled")
@@ -257,39 +250,30 @@ class PoolLoader:
         source = self._open(test, "test")
         labels = needed_labels(source, "test pool")
         codes_among(names, labels.names, labels.codes)  # refused before images are read
-        loaded = self._load(source, size)
-        return loaded.pixels, codes_among(names, labels.names, labels.codes[loaded.rows])
+        pixels, rows = self._load(source, size)
+        return pixels, codes_among(names, labels.names, labels.codes[rows])
 
     def _open(self, what: Any, role: str) -> ImageSource:
-        source = open_pool(what, seed=self._seed, role=f"{role} pool")
+        source = open_pool(what, seed=self.seed, role=f"{role} pool")
         if not isinstance(source, ImageSource):
             raise InputError(
                 f"The {role} pool {source.name} holds features; images are needed to train."
             )
         for note in source.notes:
-            self._listener.warn(f"{source.name}: {note}")
+            self.listener.warn(f"{source.name}: {note}")
         return source.scaled_by(self._pixel_range)
 
-    def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
+    def _load(self, source: ImageSource, size: tuple[int, int]) -> tuple[NDArray[np.uint8], Rows]:
         n_tried, n_poor = poor_range(source)
         for text in pixel_warnings(n_tried, 0, n_poor, source.pixel_range):
-            self._listener.warn(f"{source.name}: {text}")
-        loaded = load_pictures(source, size, listener=self._listener)
-        for text in unreadable_warning(len(source), loaded.unreadable):
-            self._listener.warn(f"{source.name}: {text}")
-        if loaded.n_resized:
-            self._listener.note(
-                f"{source.name}: {counted(loaded.n_resized, 'image')} resized to {size[0]} x "
-                f"{size[1]} pixels."
-            )
-        return loaded
+            self.listener.warn(f"{source.name}: {text}")
+        return load_pictures(source, size, self.listener)
 
     def _warn_of_shared(
         self, pixels: NDArray[np.uint8], name: str, other: NDArray[np.uint8], role: str
     ) -> None:
-        count = n_shared(pixels, other)
-        if count:
+        if count := n_shared(pixels, other):
             are = either_form(count, "is", "are")
-            self._listener.warn(
+            self.listener.warn(
                 f"{name}: {counted(count, 'image')} {are} also among the {role} images."
             )

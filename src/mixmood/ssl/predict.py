@@ -18,10 +18,11 @@ from mixmood.core.text import counted
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
+from mixmood.features.backbones.devices import CPU, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import open_session, session_options
 from mixmood.features.backbones.view import LAST
+from mixmood.features.extract import batched_by
 from mixmood.features.sample import Sample, no_readable_image
 from mixmood.jobs.local import checked_jobs
 from mixmood.ssl.pools import pictures_at
@@ -62,12 +63,12 @@ class Predictions:
         """Which images are none of the classes: less typical than the threshold, shape (n,)."""
         if self.typicality is None or self.threshold is None:
             return np.zeros(len(self.images), dtype=bool)
-        return np.asarray(self.typicality < self.threshold)
+        return self.typicality < self.threshold
 
     def __repr__(self) -> str:
         """One line: how many images, and the commonest classes."""
-        common = ", ".join(f"{name} {n}" for name, n in Counter(self.classes).most_common(N_NAMED))
-        return f"<Predictions: {counted(len(self.images), 'image')}: {common}>"
+        common = [f"{name} {n}" for name, n in Counter(self.classes).most_common(N_NAMED)]
+        return f"<Predictions: {counted(len(self.images), 'image')}: {', '.join(common)}>"
 
     def to_csv(self) -> str:
         """One line for each image: its name, its class, the confidence, every probability.
@@ -110,18 +111,15 @@ class Classifier:
                 # A forged model could name any file of this machine.
                 raise ValueError("it keeps its weights in another file")
             self._session = open_session(content, n_threads)
-            known: dict[str, Any] = json.loads(
-                self._session.get_modelmeta().custom_metadata_map[METADATA]
-            )
-            self._read(known)
+            self._read(json.loads(self._session.get_modelmeta().custom_metadata_map[METADATA]))
         self._asked_device, self.device, self._listener = device, CPU, listener
-        if self.input == INPUT and not is_surely_cpu(check_device(device)):
+        if self.input == INPUT and not is_surely_cpu(device):
             options = session_options(n_threads)
             self._session, self.device = open_on_device(content, options, device, listener)
 
     def _read(self, known: dict[str, Any]) -> None:
         """Read the metadata; ValueError if a value is impossible."""
-        self.class_names = tuple(str(name) for name in known["class_names"])
+        self.class_names = tuple(map(str, known["class_names"]))
         self.input = str(known.get("input", INPUT))
         self._channels = int(known["channels"])
         self._backbone_name = known.get("backbone")
@@ -138,8 +136,7 @@ class Classifier:
     def answer(self, given: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """Class probabilities, shape (n, classes), and typicality, shape (n,); None for networks.
 
-        Args:
-            given: RGB images at the size of the model, or features if `input` says so.
+        Given are RGB images at the size of the model, or features if `input` says so.
         """
         if self.input == INPUT and self._channels == 1:
             # Trained on grey images: their three channels are equal.
@@ -171,12 +168,11 @@ class Classifier:
                 f"{self._file} was trained on features: give features of the same kind, as a 2-D "
                 "array of floats."
             )
-        name = str(self._backbone_name)
-        backbone = load_backbone(
-            name, self.size[0], self._asked_device, self._depth, listener=self._listener
+        found = load_backbone(
+            str(self._backbone_name), self.size[0], self._asked_device, self._depth, self._listener
         )
-        self.device = getattr(backbone, "device", CPU)
-        return backbone
+        self.device = found.device
+        return found
 
     def _no_model(self) -> AbstractContextManager[None]:
         start = f"{self._file} is no model written by `mixmood train`"
@@ -209,16 +205,14 @@ def classified(classifier: Classifier, source: ImageSource, progress: Listener) 
         raise InputError(f"{source.name} holds images; this model takes features.")
     task = f"classifying {source.name}"
     progress.start(task, len(source))
-    order, rows, parts = source.reading_order(np.arange(len(source))).tolist(), [], []
-    for start in range(0, len(source), BATCH):
-        some = order[start : start + BATCH]
-        pictures = []
-        for row, (picture, _) in zip(some, pictures_at(source, some, classifier.size), strict=True):
-            if not isinstance(picture, UnreadableImageError):
-                rows.append(row)
-                pictures.append(picture)
-        if pictures:
-            parts.append(classifier.answer(np.stack(pictures)))
+    order, parts = source.reading_order(np.arange(len(source))).tolist(), []
+    rows: list[int] = []
+    for some in batched_by(order, BATCH):
+        read = zip(some, pictures_at(source, some, classifier.size), strict=True)
+        kept = {row: pic for row, (pic, _) in read if not isinstance(pic, UnreadableImageError)}
+        if kept:
+            rows += kept
+            parts.append(classifier.answer(np.stack(list(kept.values()))))
         progress.advance(task, len(some))
     progress.finish(task)
     if not rows:

@@ -16,7 +16,6 @@ SCHEMA: Literal[1] = 1
 N_LAST = 5
 """How many of the last epochs the median is taken over."""
 
-
 Arm = Literal["A", "B", "C", "D"]
 """How a network is tested: with test images standardised as the labelled images (A, C) or as the
 pool (B, D), with running batch-norm statistics of the training passes (A, B) or of these and the
@@ -120,11 +119,7 @@ class TrainingRecord(_Record):
 
     @property
     def selected_epoch(self) -> int | None:
-        """The last epoch with the highest validation accuracy; None without validation images.
-
-        The last one, because ties are common in small validation sets, and later epochs are better
-        trained.
-        """
+        """The epoch selected on the validation images; see `select`."""
         chosen = select(self.epochs)
         return None if chosen is None else chosen.epoch
 
@@ -136,14 +131,8 @@ class TrainingRecord(_Record):
 
     def summary(self) -> dict[str, float | int | None]:
         """The test accuracy by each way to choose the epoch, and the chosen epochs."""
-        return {
-            "accuracy_last": self.accuracy_last,
-            "accuracy_median": self.accuracy_median,
-            "accuracy_selected": self.accuracy_selected,
-            "selected_epoch": self.selected_epoch,
-            "accuracy_best": self.accuracy_best,
-            "best_epoch": self.best_epoch,
-        }
+        names = ("accuracy_last", "accuracy_median", "accuracy_selected", "selected_epoch")
+        return {name: getattr(self, name) for name in (*names, "accuracy_best", "best_epoch")}
 
     def summary_line(self) -> str:
         """Algorithm and accuracy in one line."""
@@ -157,7 +146,10 @@ class TrainingRecord(_Record):
 
 
 def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
-    """The last epoch with the highest validation accuracy; None without validation images."""
+    """The last epoch with the highest validation accuracy; None without validation images.
+
+    The last, because ties are common in small sets, and later epochs are better trained.
+    """
     tried = [e for e in epochs if e.validation_accuracy is not None]
     return max(tried, key=lambda e: (e.validation_accuracy, e.epoch)) if tried else None
 

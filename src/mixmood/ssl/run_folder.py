@@ -27,9 +27,9 @@ NAMED = 4
 
 def prepare_folder(folder: Path | None, resume: bool, *, is_head: bool = False) -> None:
     """Make the folder of a run; refuse one that holds another run, or one of the other kind."""
+    if folder is None and resume:
+        raise OptionError("resume needs the folder of the run to go on with; got none.")
     if folder is None:
-        if resume:
-            raise OptionError("resume needs the folder of the run to go on with; got none.")
         return
     make_folder(folder)
     found = {name for name in ALL if (folder / name).exists()}
@@ -73,8 +73,7 @@ def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, An
         if not 1 <= state["n_threads"] <= MOST_THREADS:
             raise ValueError("its number of threads is impossible")
         schema = state["schema"]
-        wanted = json.loads(json.dumps(configuration))
-        differing = differences(found, wanted)
+        differing = differences(found, json.loads(json.dumps(configuration)))
     except Exception as error:
         # torch.load raises errors of many classes for damaged or forged files. Its messages advise
         # to load them without checks, so they are not passed on.

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.sample import no_readable_image
 from mixmood.ssl.models.network import Standardise
-from mixmood.ssl.pools import pictures_at, unknown_classes
+from mixmood.ssl.pools import few_classes, pictures_at, unknown_classes
 
 
 class Images:
@@ -77,11 +77,9 @@ class StreamedImages(Images):
 
     def batch(self, rows: Rows) -> Tensor:
         """The images asked for; an unreadable one is replaced by the next readable one."""
-        prefetched, self._next = self._next, None
-        if prefetched is not None and prefetched[0] == rows.tobytes():
-            pixels = prefetched[1].result()
-        else:
-            pixels = self._read(rows)
+        begun, self._next = self._next, None
+        is_begun = begun is not None and begun[0] == rows.tobytes()
+        pixels = begun[1].result() if begun and is_begun else self._read(rows)
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def prefetch(self, rows: Rows) -> None:
@@ -100,12 +98,11 @@ class StreamedImages(Images):
         """The pictures asked for, shape (n, height, width, 3)."""
         wanted = rows.tolist()
         read = pictures_at(self._source, wanted, self._size)
-        return np.stack(
-            [
-                self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
-                for row, (picture, _) in zip(wanted, read, strict=True)
-            ]
-        )
+        pictures = [
+            self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
+            for row, (picture, _) in zip(wanted, read, strict=True)
+        ]
+        return np.stack(pictures)
 
     def _next_readable(self, row: int) -> Picture:
         if not self._has_warned:
@@ -149,12 +146,12 @@ def standardisation_of(images: Images) -> Standardise:
     rows = torch.arange(len(images))
     if images.is_streamed and len(images) > SAMPLED:
         rows = torch.linspace(0, len(images) - 1, SAMPLED).long()
-    n_pixels, total, squares = 0, torch.zeros(1), torch.zeros(1)
+    total, squares = torch.zeros(1), torch.zeros(1)
     for chunk in torch.split(rows, CHUNK):
         pixels = images.batch(chunk.numpy()).double()
-        n_pixels += pixels.numel() // pixels.shape[1]
         total = total + pixels.sum(dim=(0, 2, 3))
         squares = squares + pixels.square().sum(dim=(0, 2, 3))
+    n_pixels = len(rows) * images.shape[1] * images.shape[2]
     mean = total / n_pixels
     deviation = (squares / n_pixels - mean.square()).clamp_min(0).sqrt()
     # A constant channel becomes 0 everywhere.
@@ -206,13 +203,10 @@ class Task:
 
     def to(self, device: torch.device) -> "Task":
         """All images and codes on a device."""
-        return Task(
-            self.labelled.to(device),
-            None if self.unlabelled is None else self.unlabelled.to(device),
-            self.test.to(device),
-            None if self.validation is None else self.validation.to(device),
-            self.class_names,
-        )
+        moved: dict[str, Any] = {
+            name: part.to(device) for name, part in vars(self).items() if hasattr(part, "to")
+        }
+        return replace(self, **moved)
 
 
 def checked_task(
@@ -264,16 +258,13 @@ def _labelled(
 
 def _class_names(codes: Tensor, names: Sequence[str] | None) -> tuple[str, ...]:
     lowest, n_classes = int(codes.min()), int(codes.max()) + 1
-    chosen = tuple(names) if names is not None else tuple(str(code) for code in range(n_classes))
+    chosen = tuple(map(str, range(n_classes)) if names is None else names)
     if lowest < 0 or n_classes > len(chosen):
         raise ShapeError(
             f"Labels must lie between 0 and {len(chosen) - 1}; got {lowest} to {n_classes - 1}."
         )
     if len(chosen) < 2:
-        raise TrainingError(
-            f"At least 2 classes are needed to train; got {len(chosen)} ({', '.join(chosen)}). "
-            "Put the images of each class in a folder of its own."
-        )
+        raise few_classes(chosen)
     counts = torch.bincount(codes, minlength=len(chosen)).tolist()
     missing = [name for name, count in zip(chosen, counts, strict=True) if count == 0]
     if missing:

@@ -23,14 +23,7 @@ from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
 from mixmood.ssl.augment import Augment, augmentation
 from mixmood.ssl.loop import Length, Loop
-from mixmood.ssl.models.network import (
-    Average,
-    Follower,
-    Interpolation,
-    Network,
-    Standardise,
-    device_named,
-)
+from mixmood.ssl.models.network import Follower, Network, Standardise, device_named
 from mixmood.ssl.models.registry import (
     TunedSpec,
     WideResNetSpec,
@@ -49,13 +42,11 @@ Spec = WideResNetSpec | TunedSpec | nn.Module
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished run: its record, its model and the standardisation of its images.
-
-    The model is that of the epoch selected on the validation images, or of the last epoch.
-    """
+    """A finished run: its record, its model and the standardisation of its images."""
 
     record: TrainingRecord
     model: nn.Module
+    """That of the epoch selected on the validation images, or of the last epoch."""
     standardise: Standardise
     arms: dict[Arm, list[float]]
     """Test accuracy after each epoch by arm; empty unless `has_arms` was given."""
@@ -126,23 +117,14 @@ def train(
             cast(Any, model).start_from(first, task.labelled.codes.numpy(), task.n_classes)
         network = Network(model, place, plan.precision)
         follower = _follower(model, spec, method, plan.ema)
-        loop = Loop(
-            task.to(place),
-            plan,
-            length,
-            method,
-            network,
-            augment=weak,
-            follower=follower,
-            has_arms=has_arms,
-        )
-        if saved is not None:
-            try:
+        loop = Loop(task.to(place), plan, length, method, network, weak, follower, has_arms)
+        try:
+            if saved is not None:
                 loop.restore(saved)
-            except Exception as error:
-                # A checkpoint that can be loaded may still have values of any type and shape.
-                why = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's are long
-                raise unreadable_checkpoint(folder or Path(), why) from error
+        except Exception as error:
+            # A checkpoint that can be loaded may still have values of any type and shape.
+            why = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's are long
+            raise unreadable_checkpoint(folder or Path(), why) from error
         loop.run(folder, configuration, progress or Silent(), on_epoch)
         return _trained(loop, configuration)
 
@@ -161,9 +143,9 @@ def _spec(plan: TrainingPlan) -> Spec:
 
 def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:
     """The algorithm with its settings; refused if it needs a pool and there is none."""
-    found: Algorithm = plan.algorithm
-    if isinstance(plan.algorithm, str):
-        name = usual_algorithm(plan.model) if plan.algorithm == AUTO else plan.algorithm
+    found: Algorithm | str = plan.algorithm
+    if isinstance(found, str):
+        name = usual_algorithm(plan.model) if found == AUTO else found
         if name in HEAD_ONLY:
             raise OptionError(
                 f"{name} trains heads. Give --model head, or one of {', '.join(ALGORITHMS)} for a "
@@ -182,9 +164,9 @@ def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
     """The algorithm with its settings, and the length of the run, which its ramp depends on."""
     has_pool = task.unlabelled is not None
     first = _algorithm(plan, 1, has_pool)
-    in_pool = first.needs_pool and has_pool
-    images = task.unlabelled if in_pool and task.unlabelled else task.labelled.images
-    per_update = plan.batch_size * (unlabelled_ratio(first) if in_pool else 1)
+    images, per_update = task.labelled.images, plan.batch_size
+    if first.needs_pool and task.unlabelled is not None:
+        images, per_update = task.unlabelled, plan.batch_size * unlabelled_ratio(first)
     length = Length.of(plan.epochs, plan.updates, len(images), per_update)
     return _algorithm(plan, length.n_updates, has_pool), length
 
@@ -199,7 +181,7 @@ def configuration_of(
     plan: TrainingPlan,
     length: Length,
     algorithm: Algorithm,
-    model: WideResNetSpec | TunedSpec | nn.Module,
+    model: Spec,
     weak: Augment,
     task: Task,
 ) -> dict[str, Any]:
@@ -270,14 +252,12 @@ def _follower(model: nn.Module, spec: Spec, algorithm: Algorithm, ema: float) ->
             "Set teacher_decay instead."
         )
     decay = algorithm.teacher_decay or ema
-    if decay:
-        return Average(model, decay)
-    return Interpolation(model, spec.share) if isinstance(spec, TunedSpec) else None
+    share = spec.share if isinstance(spec, TunedSpec) else None
+    return Follower(model, decay, share) if decay or share is not None else None
 
 
 def _trained(loop: Loop, configuration: dict[str, Any]) -> Trained:
-    task = loop.task
-    per_update = loop.plan.batch_size + (0 if loop.pool is None else loop.n_pool_batch)
+    task, per_update = loop.task, loop.plan.batch_size + loop.n_pool_batch
     record = TrainingRecord(
         configuration=configuration,
         class_names=task.class_names,
@@ -325,10 +305,7 @@ def to_onnx(
 ) -> bytes:
     """An ONNX model from uint8 images to class probabilities, with metadata for `predict`.
 
-    Args:
-        shape: Channels, height and width of the images.
-        class_names: The classes in the order of the outputs.
-        pixel_range: How images of more than eight bits were scaled, if there were any.
+    `shape` is (channels, height, width); `pixel_range` is for images of more than eight bits.
     """
     with needing("Writing ONNX models", "train"):
         import onnx
@@ -352,7 +329,5 @@ def to_onnx(
     made = onnx.load_from_string(buffer.getvalue())
     known = {"schema": 1, "class_names": class_names, "height": height, "width": width}
     known |= {"channels": channels, "pixel_range": pixel_range}
-    entry = made.metadata_props.add()
-    entry.key, entry.value = METADATA, json.dumps(known)
-    content: bytes = made.SerializeToString()
-    return content
+    made.metadata_props.add(key=METADATA, value=json.dumps(known))
+    return bytes(made.SerializeToString())

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.fixtures.counted_pool import Means
 
 from mixmood.core.errors import BackboneError, OptionError
 from mixmood.core.listener import Recorder
@@ -39,7 +40,8 @@ def test_a_device_that_this_build_lacks_is_refused():
 
 
 def test_a_backbone_of_ones_own_needs_no_devices(monkeypatch):
-    own = SimpleNamespace()
+    own = Means()
+    own.name = "own"
     monkeypatch.setitem(BACKBONES, "own", lambda resolution: own)
     assert load_backbone("own", device="auto") is load_backbone("own") is own
     with pytest.raises(BackboneError, match="own computes on the CPU only; got the device cuda"):
@@ -79,9 +81,10 @@ def test_a_device_that_works_is_used(monkeypatch, device):
 
 def test_the_device_is_part_of_the_cache_key(monkeypatch):
     plain, other = load_backbone(), load_backbone()
+    images = np.zeros((2, 96, 96, 3), np.uint8)
+    other.embed(images)
     other.device = "cuda"
     assert plain.fingerprint != other.fingerprint
-    images = np.zeros((2, 96, 96, 3), np.uint8)
     assert np.array_equal(plain.embed(images), other.embed(images)), "the session is the same"
     assert other.describe()["device"] == "cuda"
 

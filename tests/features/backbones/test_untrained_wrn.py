@@ -84,11 +84,9 @@ def test_the_seed_decides_the_weights(monkeypatch):
 
 def test_the_norm_is_the_one_that_torch_uses_in_training(rng):
     torch = pytest.importorskip("torch")
-    network = untrained_wrn._Network(rng)
-    pixels = network._graph.images([0, 0, 0], [1, 1, 1])
-    model = network._graph.save(
-        "norm", {"features": (network._graph.pool(network._norm_relu(pixels)), 3)}, "norm"
-    )
+    graph = untrained_wrn.RandomGraph(rng=rng)
+    pixels = graph.images([0, 0, 0], [1, 1, 1])
+    model = graph.save("norm", {"features": (graph.pool(graph.norm_relu(pixels)), 3)}, "norm")
     images = rng.integers(0, 256, size=(5, 8, 8, 3), dtype=np.uint8)
     (found,) = onnxruntime.InferenceSession(model).run(None, {"images": images})
     x = torch.from_numpy(images).permute(0, 3, 1, 2).float()

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.models.network import Average, Interpolation, Network, device_named, is_mixed
+from mixmood.ssl.models.network import Follower, Network, device_named, is_mixed
 from mixmood.ssl.models.registry import model_spec
 
 CPU = torch.device("cpu")
@@ -65,7 +65,7 @@ def test_interleaved_passes_mix_the_parts_and_give_rows_back_in_order():
 def test_an_average_follows_the_weights():
     """After the first update the decay is 1 / 10, however large it is later."""
     net = network()
-    average = Average(net.model, 0.999)
+    average = Follower(net.model, 0.999)
     start = net.model.head.weight.detach().clone()
     with torch.no_grad():
         net.model.head.weight += 1.0
@@ -76,7 +76,7 @@ def test_an_average_follows_the_weights():
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_interpolated_weights_depend_on_the_initial_and_the_present_ones_alone(share):
     net = network()
-    between = Interpolation(net.model, share)
+    between = Follower(net.model, 0, share)
     start = net.model.head.weight.detach().clone()
     for update, step in enumerate((5.0, -3.0)):
         with torch.no_grad():

@@ -1,103 +1,70 @@
-"""The interface of every feature extractor."""
+"""What every feature extractor is, and the checks that they share."""
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol, Self
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import OptionError, ShapeError
+from mixmood.core.errors import BackboneError, OptionError, ShapeError
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
+from mixmood.features.backbones.devices import AUTO, CPU
 from mixmood.features.backbones.view import LAST, RESOLUTIONS, Offer, View
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
 STEP = 32
-AUTO = "auto"
 PREPROCESSING = "pillow-bilinear-square"
 """The whole image is resized to a square, bilinear with antialiasing. Part of every cache key."""
 
 
-class Backbone(Protocol):
-    """A network that turns square RGB images into feature vectors, from any number of threads."""
+class Backbone(ABC):
+    """A network that turns square RGB images into feature vectors, from any number of threads.
 
-    @property
-    def name(self) -> str:
-        """The name that users type."""
+    As it stands, it has one resolution and one block of features, and computes on the processor.
+    """
 
-    @property
-    def fingerprint(self) -> str:
-        """A hex digest of weights, preprocessing and resolution, which decide every block."""
-
-    @property
-    def resolution(self) -> int:
-        """The side, in pixels, of the images it takes."""
+    name: str
+    """The name that users type."""
+    fingerprint: str
+    """A hex digest of weights, preprocessing and resolution, which decide every block."""
+    resolution: int
+    """The side, in pixels, of the images it takes."""
+    width: int
+    """The number of features of an image in this view."""
+    depth = LAST
+    """Which of its layers are used."""
+    batch_size = 16
+    """Preferred batch size."""
+    is_batch_dependent = False
+    """Whether features depend on the other images of the batch; these are never cached."""
+    device = CPU
+    """Where it computes."""
 
     @property
     def view(self) -> View:
         """Resolution and depth of the features."""
+        return View(self.resolution, self.depth)
 
     @property
-    def width(self) -> int:
-        """The number of features of an image in this view."""
-
-    @property
-    def blocks(self) -> Mapping[str, int]:
+    def blocks(self) -> dict[str, int]:
         """Name and width of the blocks that `embed` computes: those of the view, or more."""
+        return {LAST: self.width}
 
     @property
     def offer(self) -> Offer:
         """The views that it can be used with."""
+        return Offer(self.name, (self.resolution,))
 
-    @property
-    def batch_size(self) -> int:
-        """Preferred batch size."""
-
-    @property
-    def is_batch_dependent(self) -> bool:
-        """Whether features depend on the other images of the batch; these are never cached."""
-
-    def describe(self) -> dict[str, Any]:
-        """The entry in a record: name, weights, resolution, width, preprocessing."""
-
-    def at(self, view: View, *, with_last: bool = False) -> "Backbone":
+    def at(self, view: View, *, with_last: bool = False) -> Self:
         """This network with another view; OptionError if it does not offer it.
 
         Args:
             with_last: Whether the last layer is computed also where the depth is without it.
         """
-
-    def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Blocks side by side, of images of shape (n, resolution, resolution, 3)."""
-
-
-class OneView:
-    """What a backbone with one resolution and one block of features has in common with others."""
-
-    name: str
-    resolution: int
-    width: int
-
-    @property
-    def view(self) -> View:
-        """Its resolution, and the last layer."""
-        return View(self.resolution)
-
-    @property
-    def blocks(self) -> dict[str, int]:
-        """The last layer."""
-        return {LAST: self.width}
-
-    @property
-    def offer(self) -> Offer:
-        """Its own view only."""
-        return Offer(self.name, (self.resolution,))
-
-    def at(self, view: View, *, with_last: bool = False) -> Self:
-        """Itself; OptionError for another view."""
         self.offer.check_depth(view.depth)
         if view.resolution != self.resolution:
             raise OptionError(
@@ -105,6 +72,19 @@ class OneView:
                 f"{view.resolution}. Leave the resolution out."
             )
         return self
+
+    def use_device(self, device: str, listener: Listener | None = None) -> None:
+        """Compute on this device from now on; BackboneError if it cannot be used."""
+        if device not in (CPU, AUTO):
+            raise BackboneError(f"{self.name} computes on the CPU only; got the device {device}.")
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The entry in a record: name, weights, resolution, width, preprocessing."""
+
+    @abstractmethod
+    def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Blocks side by side, of images of shape (n, resolution, resolution, 3)."""
 
 
 def asked_views(
@@ -117,13 +97,6 @@ def asked_views(
     """
     side = None if resolution == AUTO else backbone.resolution
     return backbone.offer.views(side, LAST if depth is None else None if depth == AUTO else depth)
-
-
-class MovableBackbone(Backbone, Protocol):
-    """A backbone that can compute on several devices."""
-
-    def use_device(self, device: str, listener: Listener | None = None) -> None:
-        """Compute on this device from now on; BackboneError if it cannot be used."""
 
 
 def needed_backbone(backbone: Backbone | None, pool: ImageSource) -> Backbone:
@@ -155,9 +128,7 @@ def network_digest(backbone: Backbone) -> str:
 
 
 def check_resolution(
-    resolution: int | None,
-    default: int = DEFAULT_RESOLUTION,
-    smallest: int = SMALLEST_RESOLUTION,
+    resolution: int | None, default: int = DEFAULT_RESOLUTION, smallest: int = SMALLEST_RESOLUTION
 ) -> int:
     """The side to use; OptionError if features would be poor or the network cannot take it.
 

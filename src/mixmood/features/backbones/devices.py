@@ -41,23 +41,17 @@ ADVICE = {
 }
 
 
-def check_device(device: str) -> str:
-    """The device; OptionError if there is none of this name."""
-    check_name("device", device, DEVICES)
-    return device
-
-
 def is_surely_cpu(device: str) -> bool:
     """Whether the processor will be used, as far as can be known without loading ONNX Runtime.
 
-    Except on macOS, the plain package supports the processor only. A run that finds all features
-    in its cache need not load ONNX Runtime.
+    OptionError if there is no device of this name. Except on macOS, the plain package supports the
+    processor only. A run that finds all features in its cache need not load ONNX Runtime.
     """
+    check_name("device", device, DEVICES)
     if device != AUTO:
         return device == CPU
-    if package_version("onnxruntime") is None:
-        return False
-    return platform.system() != "Darwin" and not _has_gpu_package()
+    is_plain = package_version("onnxruntime") is not None and not _has_gpu_package()
+    return is_plain and platform.system() != "Darwin"
 
 
 def open_on_device(

@@ -8,14 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import (
-    BackboneError,
-    MissingExtraError,
-    OptionError,
-    errors_as,
-    needing,
-    reason,
-)
+from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, errors_as, needing
 from mixmood.core.files import expanded
 
 PREFIX = "hf:"
@@ -53,13 +46,17 @@ def model_folder(name: str) -> Path:
     if kept is not None and _is_whole(kept):
         return kept
     try:
-        fetched = _fetched(parts[1], parts[2])
-    except BackboneError:
+        folder = _snapshot(parts[1], parts[2], is_local=False)
+    except Exception as error:
+        # The network, the hub and the disk raise different errors.
         if kept is not None:
             check_folder(kept)  # its error says what is missing in the copy
-        raise
-    check_folder(fetched)
-    return fetched
+        raise BackboneError(
+            f"The model {parts[1]} is not on this machine and cannot be fetched from the hub "
+            f"({type(error).__name__}). Connect once, or copy its folder here and give hf:DIR."
+        ) from error
+    check_folder(folder)
+    return folder
 
 
 def check_folder(folder: Path) -> None:
@@ -121,18 +118,6 @@ def _local_copy(name: str, revision: str | None) -> Path | None:
         return None
 
 
-def _fetched(name: str, revision: str | None) -> Path:
-    """The folder after a download; the hub's package shows a progress bar on stderr."""
-    try:
-        return _snapshot(name, revision, is_local=False)
-    except Exception as error:
-        # The network, the hub and the disk raise different errors.
-        raise BackboneError(
-            f"The model {name} is not on this machine and cannot be fetched from the hub "
-            f"({type(error).__name__}). Connect once, or copy its folder here and give hf:DIR."
-        ) from error
-
-
 def _snapshot(name: str, revision: str | None, is_local: bool) -> Path:
     with needing("Models of the hub", "hf"):
         import huggingface_hub
@@ -181,27 +166,19 @@ def load_processor(transformers: Any, folder: Path) -> Any:
             f"{folder} has no {SETTINGS}, which says how images are prepared for the model. "
             "Save it with processor.save_pretrained(DIR)."
         )
-    try:
-        return transformers.AutoImageProcessor.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-    except ImportError as error:
-        raise BackboneError(
-            f"{_family(folder)} models cannot be used: transformers has their image processor for "
-            f"torchvision only, which is not installed ({folder}). Choose a model of another "
-            "family, such as DINOv2, CLIP, ViT or ConvNeXt."
-        ) from error
-    except Exception as error:
-        raise BackboneError(
-            f"The image processor in {folder} cannot be used: {reason(error)}. Save it again with "
-            "processor.save_pretrained(DIR)."
-        ) from error
-
-
-def _family(folder: Path) -> str:
-    """The name of the model's family in its configuration."""
-    config = json.loads((folder / CONFIG).read_bytes())
-    return str(config.get("model_type", "These"))
+    start = f"The image processor in {folder} cannot be used"
+    with errors_as(BackboneError, start, "Save it again with processor.save_pretrained(DIR)."):
+        try:
+            return transformers.AutoImageProcessor.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+        except ImportError as error:
+            family = json.loads((folder / CONFIG).read_bytes()).get("model_type", "These")
+            raise BackboneError(
+                f"{family} models cannot be used: transformers has their image processor for "
+                f"torchvision only, which is not installed ({folder}). Choose a model of another "
+                "family, such as DINOv2, CLIP, ViT or ConvNeXt."
+            ) from error
 
 
 def load_model(transformers: Any, folder: Path) -> tuple[Any, bool]:
@@ -213,8 +190,7 @@ def load_model(transformers: Any, folder: Path) -> tuple[Any, bool]:
         family = config.model_type
         tower = getattr(transformers, VISION_TOWERS.get(family, "AutoModel"))
         if family in VISION_TOWERS:
-            projection = getattr(config, "projection_dim", None)
-            config = config.vision_config
+            projection, config = getattr(config, "projection_dim", None), config.vision_config
             config.projection_dim = projection
             del options["trust_remote_code"]
         model, info = tower.from_pretrained(
@@ -236,7 +212,5 @@ def file_hashes(folder: Path) -> dict[str, str]:
     for path in sorted(folder.glob(WEIGHTS)):
         with path.open("rb") as file:
             weights.update(hashlib.file_digest(file, "sha256").digest())
-    return {"weights": weights.hexdigest()} | {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for name in (CONFIG, SETTINGS)
-    }
+    texts = {name: hashlib.sha256((folder / name).read_bytes()) for name in (CONFIG, SETTINGS)}
+    return {name: state.hexdigest() for name, state in {"weights": weights, **texts}.items()}

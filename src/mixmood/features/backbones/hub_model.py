@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +13,8 @@ from numpy.typing import NDArray
 from mixmood.core.errors import BackboneError, OptionError, reason
 from mixmood.core.listener import Listener
 from mixmood.core.text import check_name
-from mixmood.features.backbones.backbone import PREPROCESSING, OneView
-from mixmood.features.backbones.hub_files import (
-    file_hashes,
-    import_transformers,
-    load_model,
-    load_processor,
-    model_folder,
-    quiet,
-)
+from mixmood.features.backbones import hub_files
+from mixmood.features.backbones.backbone import PREPROCESSING, Backbone
 from mixmood.features.backbones.onnx_network import check_batch
 
 LARGEST_SIDE = 4096
@@ -74,19 +68,21 @@ def steps_of(settings: dict[str, Any]) -> PixelSteps:
             "preprocessor_config.json."
         )
     factor = float(settings.get("rescale_factor", 1 / 255)) if settings.get("do_rescale") else 1.0
-    is_normal = bool(settings.get("do_normalize"))
-    mean = tuple(settings.get("image_mean") or (0.0,) * 3) if is_normal else (0.0,) * 3
-    std = tuple(settings.get("image_std") or (1.0,) * 3) if is_normal else (1.0,) * 3
-    return PixelSteps(side, crop, factor, mean, std)
+    scale = settings if settings.get("do_normalize") else {}
+    mean, std = scale.get("image_mean") or (0.0,) * 3, scale.get("image_std") or (1.0,) * 3
+    return PixelSteps(side, crop, factor, tuple(mean), tuple(std))
 
 
 def agrees(steps: PixelSteps, processor: Any) -> bool:
     """Whether the steps and the processor itself give the same for a random picture."""
-    rng = np.random.default_rng(0)
-    picture = rng.integers(0, 256, (steps.side, steps.side, 3), dtype=np.uint8)
-    found = processed(processor, picture[None])
-    own = steps.apply(picture[None])
+    picture = random_pictures(steps.side)
+    found, own = processed(processor, picture), steps.apply(picture)
     return own.shape == found.shape and bool(np.abs(own - found).max() < TOLERANCE)
+
+
+def random_pictures(side: int) -> NDArray[np.uint8]:
+    """A batch of one random picture."""
+    return np.random.default_rng(0).integers(0, 256, (1, side, side, 3), dtype=np.uint8)
 
 
 def processed(processor: Any, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -95,29 +91,16 @@ def processed(processor: Any, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(done["pixel_values"], dtype=np.float32)
 
 
-def check_side(resolution: int | None, side: int) -> None:
-    """Refuse a resolution that is not the model's own."""
-    if resolution not in (None, side):
-        raise OptionError(
-            f"This model takes images of {side} pixels a side, by the settings of its processor; "
-            f"got {resolution}. Leave the resolution out."
-        )
-
-
 EMBEDDING, POOLED = "image embedding", "pooled output"
 CLASS_TOKEN, PATCHES = "class token", "mean of patches"
 
 
 def possible_poolings(output: Any, has_pooler: bool, has_class_token: bool) -> list[str]:
     """The ways to turn an output into a vector, the best first."""
-    ways = []
-    if getattr(output, "image_embeds", None) is not None:
-        ways.append(EMBEDDING)
-    if getattr(output, "pooler_output", None) is not None and has_pooler:
-        ways.append(POOLED)
-    if getattr(output, "last_hidden_state", None) is not None:
-        ways.append(CLASS_TOKEN if has_class_token else PATCHES)
-    return ways
+    tokens = CLASS_TOKEN if has_class_token else PATCHES
+    ways = {"image_embeds": EMBEDDING, "pooler_output": POOLED, "last_hidden_state": tokens}
+    found = [way for name, way in ways.items() if getattr(output, name, None) is not None]
+    return [way for way in found if has_pooler or way != POOLED]
 
 
 def vector_of(output: Any, pooling: str) -> NDArray[np.float32]:
@@ -134,18 +117,6 @@ def vector_of(output: Any, pooling: str) -> NDArray[np.float32]:
     return np.asarray(found.float().cpu().numpy(), np.float32)
 
 
-def as_output(found: Any) -> Any:
-    """The result of `get_image_features` as an output with an image embedding.
-
-    It is a tensor in some versions of transformers; in others, an output that holds it as the
-    pooled output.
-    """
-    from types import SimpleNamespace
-
-    vector = getattr(found, "pooler_output", found)
-    return SimpleNamespace(image_embeds=vector, keys=lambda: ["image_embeds"])
-
-
 DEVICES = ("auto", "cpu", "cuda", "mps")
 BATCH_PIXELS = 16 * 224 * 224
 """Pixels in a batch on a processor; its activations stay below about a gigabyte."""
@@ -153,7 +124,7 @@ TIMES_ON_A_CARD = 4
 """A batch on a graphics card is so many times larger."""
 
 
-class HubBackbone(OneView):
+class HubBackbone(Backbone):
     """An image model, from uint8 images (n, side, side, 3) to float32 features.
 
     Images come as squares, as for every backbone; crop, scale and standardisation are those of
@@ -161,24 +132,26 @@ class HubBackbone(OneView):
     batch is filled with copies, so that features do not depend on the number of images.
     """
 
-    is_batch_dependent = False
-
     def __init__(self, name: str, resolution: int | None = None) -> None:
         """Load `hf:NAME`, `hf:NAME@REVISION` or `hf:DIR`; BackboneError if it cannot be used."""
-        self.name, self.device = name, "cpu"
-        folder = model_folder(name)
-        transformers = import_transformers()
-        with quiet(transformers):
-            self._processor = load_processor(transformers, folder)
+        self.name = name
+        folder = hub_files.model_folder(name)
+        transformers = hub_files.import_transformers()
+        with hub_files.quiet(transformers):
+            self._processor = hub_files.load_processor(transformers, folder)
             self._steps = steps_of(self._processor.to_dict())
-            check_side(resolution, self._steps.side)
-            self._model, has_pooler = load_model(transformers, folder)
+            self.resolution = self._steps.side
+            if resolution not in (None, self.resolution):
+                raise OptionError(
+                    f"This model takes images of {self.resolution} pixels a side, by the settings "
+                    f"of its processor; got {resolution}. Leave the resolution out."
+                )
+            self._model, has_pooler = hub_files.load_model(transformers, folder)
         self._takes_texts = False
         self._is_fast = agrees(self._steps, self._processor)
         self._lock = threading.Lock()
-        self._hashes = file_hashes(folder)
-        self.resolution = self._steps.side
-        self.batch_size = _images_at_once(self.resolution)
+        self._hashes = hub_files.file_hashes(folder)
+        self.batch_size = _images_at_once(self.resolution, self.device)
         self._pooling, self.width = self._pooling_and_width(has_pooler)
 
     def use_device(self, device: str, listener: Listener | None = None) -> None:
@@ -191,11 +164,8 @@ class HubBackbone(OneView):
             "mps": torch.backends.mps.is_available(),
             "cpu": True,
         }
-        chosen = (
-            next(name for name in is_available if is_available[name])
-            if device == "auto"
-            else device
-        )
+        best = next(name for name in is_available if is_available[name])
+        chosen = best if device == "auto" else device
         if not is_available[chosen]:
             raise BackboneError(
                 f"The device {device} cannot be used: torch finds none on this machine. "
@@ -203,11 +173,10 @@ class HubBackbone(OneView):
             )
         self.device = chosen
         self._model.to(chosen)
-        times = TIMES_ON_A_CARD if chosen != "cpu" else 1
-        self.batch_size = times * _images_at_once(self.resolution)
+        self.batch_size = _images_at_once(self.resolution, chosen)
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """A hex digest of weights, settings, pooling, libraries and device."""
         import torch
 
@@ -232,9 +201,7 @@ class HubBackbone(OneView):
         check_batch(batch, self.resolution)
         if not len(batch):
             return np.empty((0, self.width), np.float32)
-        features = self._in_parts(batch)
-        self._check_finite(features)
-        return features
+        return self._finite(self._in_parts(batch))
 
     def _in_parts(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Features in batches; where memory does not suffice, the batch size is halved for good."""
@@ -268,9 +235,12 @@ class HubBackbone(OneView):
         pixels = self._steps.apply(batch) if is_fast else processed(self._processor, batch)
         with self._lock, torch.inference_mode():
             given = torch.from_numpy(pixels).to(self.device)
-            if self._takes_texts:
-                return as_output(self._model.get_image_features(pixel_values=given))
-            return self._model(pixel_values=given)
+            if not self._takes_texts:
+                return self._model(pixel_values=given)
+            found = self._model.get_image_features(pixel_values=given)
+            # A tensor, or an output that holds it as the pooled one: versions differ.
+            vector = getattr(found, "pooler_output", found)
+            return SimpleNamespace(image_embeds=vector, keys=lambda: ["image_embeds"])
 
     def _pooling_and_width(self, has_pooler: bool) -> tuple[str, int]:
         """How the output becomes a vector, and the length of this, from a trial image."""
@@ -280,8 +250,7 @@ class HubBackbone(OneView):
         for pooling in possible_poolings(output, has_pooler, has_class_token):
             vector = vector_of(output, pooling)
             if vector.ndim == 2 and vector.shape[1] > 0:
-                self._check_finite(vector)
-                self._check_repeats(vector, pooling)
+                self._check_repeats(self._finite(vector), pooling)
                 return pooling, int(vector.shape[1])
         raise BackboneError(
             f"{self.name} gives no vector for an image: its output has "
@@ -289,8 +258,7 @@ class HubBackbone(OneView):
         )
 
     def _first_output(self) -> Any:
-        shape = (1, self.resolution, self.resolution, 3)
-        image = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+        image = random_pictures(self.resolution)
         try:
             return self._output(image)
         except Exception as error:
@@ -301,12 +269,13 @@ class HubBackbone(OneView):
                 f"{self.name} cannot embed an image: {reason(error)}. Choose a model of images."
             ) from error
 
-    def _check_finite(self, features: NDArray[np.float32]) -> None:
+    def _finite(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         if not np.isfinite(features).all():
             raise BackboneError(
                 f"{self.name} gave features that are not finite. Check its weights, and the mean "
                 "and std in its preprocessor_config.json."
             )
+        return features
 
     def _check_repeats(self, vector: NDArray[np.float32], pooling: str) -> None:
         """Refuse a model that masks random parts of an image, as ViT-MAE does."""
@@ -325,5 +294,6 @@ def _is_out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
-def _images_at_once(side: int) -> int:
-    return max(1, min(64, BATCH_PIXELS // side**2))
+def _images_at_once(side: int, device: str) -> int:
+    n_images = max(1, min(64, BATCH_PIXELS // side**2))
+    return n_images if device == "cpu" else TIMES_ON_A_CARD * n_images

@@ -25,14 +25,6 @@ KEYS = ("layout", "range", "mean", "std", "resolution", "output")
 LAYOUTS = ("nhwc", "nchw")
 
 
-def layout_setting(settings: Mapping[str, str]) -> str | None:
-    """The layout among the settings; None if it is not there."""
-    layout = settings.get("layout")
-    if layout is not None and layout.lower() not in LAYOUTS:
-        raise unknown_name("layout", layout, LAYOUTS)
-    return None if layout is None else layout.lower()
-
-
 def positive_number(
     settings: Mapping[str, str], key: str, *, is_whole: bool = False
 ) -> float | None:
@@ -40,8 +32,7 @@ def positive_number(
     if key not in settings:
         return None
     values = _numbers(settings[key])
-    fits = len(values) == 1 and values[0] > 0 and (values[0].is_integer() or not is_whole)
-    if not fits:
+    if len(values) != 1 or values[0] <= 0 or (is_whole and not values[0].is_integer()):
         kind = "positive whole number" if is_whole else "positive number"
         raise OptionError(f"{key} must be one {kind}; got '{settings[key]}'.")
     return values[0]
@@ -52,7 +43,7 @@ def triple(settings: Mapping[str, str], key: str, default: float) -> Triple:
     values = _numbers(settings[key]) if key in settings else [default]
     if len(values) == 1:
         values = values * 3
-    if len(values) != 3 or (key == "std" and not all(value > 0 for value in values)):
+    if len(values) != 3 or (key == "std" and min(values) <= 0):
         kind = "positive numbers" if key == "std" else "numbers"
         raise OptionError(
             f"{key} must be one or three {kind} like 0.485,0.456,0.406; got '{settings[key]}'."
@@ -98,6 +89,9 @@ def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
     node = _only_input(session, path)
     input_format = _format(node, settings, path)
     side, is_fixed = _resolution(node, input_format, settings, resolution, path)
+    outputs: list[str] = [output.name for output in session.get_outputs()]
+    output = settings.get("output", outputs[0])
+    check_name("output", output, outputs)
     return OnnxBackbone(
         Path(path).name,
         model,
@@ -105,7 +99,7 @@ def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
         resolutions=None if is_fixed else RESOLUTIONS,
         session=session,
         input_format=input_format,
-        output=_output(session, settings),
+        output=output,
         fixed_batch=_batch_of_graph(node.shape[0], path),
     )
 
@@ -133,14 +127,9 @@ def _open(model: bytes, path: str) -> Any:
 
 
 def _settings(session: Any, query: str) -> dict[str, str]:
-    properties = session.get_modelmeta().custom_metadata_map
-    stated = {
-        key.removeprefix(PREFIX): value
-        for key, value in properties.items()
-        if key.startswith(PREFIX)
-    }
-    typed = dict(parse_qsl(query, keep_blank_values=True))
-    settings = {**stated, **typed}
+    properties = session.get_modelmeta().custom_metadata_map.items()
+    settings = {key.removeprefix(PREFIX): v for key, v in properties if key.startswith(PREFIX)}
+    settings |= dict(parse_qsl(query, keep_blank_values=True))
     for key in settings:
         check_name("option of an ONNX file", key, KEYS)
     return settings
@@ -160,8 +149,7 @@ def _only_input(session: Any, path: str) -> Any:
 
 
 def _format(node: Any, settings: dict[str, str], path: str) -> InputFormat:
-    layout = layout_setting(settings) or _layout_of_graph(node.shape, path)
-    dtype = KINDS[node.type]
+    layout, dtype = _layout(node.shape, settings, path), KINDS[node.type]
     scale = positive_number(settings, "range")
     if dtype == "uint8":
         if given := [key for key in ("range", "mean", "std") if key in settings]:
@@ -175,12 +163,16 @@ def _format(node: Any, settings: dict[str, str], path: str) -> InputFormat:
             f"as in '{path}?range=1&mean=0.485,0.456,0.406&std=0.229,0.224,0.225', or store it "
             "in the file as the metadata properties mixmood.range, mixmood.mean, mixmood.std."
         )
-    return InputFormat(
-        layout, dtype, scale, triple(settings, "mean", 0), triple(settings, "std", 1)
-    )
+    mean, std = triple(settings, "mean", 0), triple(settings, "std", 1)
+    return InputFormat(layout, dtype, scale, mean, std)
 
 
-def _layout_of_graph(shape: list[Any], path: str) -> str:
+def _layout(shape: list[Any], settings: dict[str, str], path: str) -> str:
+    if "layout" in settings:
+        layout = settings["layout"]
+        if layout.lower() not in LAYOUTS:
+            raise unknown_name("layout", layout, LAYOUTS)
+        return layout.lower()
     if (shape[1] == 3) == (shape[3] == 3):
         raise BackboneError(
             f"{path} does not show which axis of its input {shape} holds the colours. "
@@ -214,10 +206,3 @@ def _resolution(
             "Leave the resolution out, or export the network for squares."
         )
     return side, bool(fixed or stated)
-
-
-def _output(session: Any, settings: dict[str, str]) -> str:
-    names: list[str] = [node.name for node in session.get_outputs()]
-    name = settings.get("output", names[0])
-    check_name("output", name, names)
-    return name

@@ -2,11 +2,10 @@
 
 An ONNX file is one protobuf message. Repeated fields are simply appended, so that nodes, constants
 and outputs can be added to a graph without decoding the rest of it. Fields are written in the
-order of their numbers, those of onnx.proto3 (https://onnx.ai), so that equal graphs have equal
-bytes, whatever version of torch read the weights.
+order of their numbers in onnx.proto3 (https://onnx.ai): equal graphs have equal bytes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,15 +115,17 @@ def _varint(number: int) -> bytes:
     return bytes(written)
 
 
-def _whole(number: int, value: int) -> bytes:
-    """The field `number` with a whole number."""
-    return _varint(number << 3) + _varint(value)
-
-
-def _block(number: int, content: bytes | memoryview | str) -> bytes:
-    """The field `number` with text, bytes or a message."""
-    data = content.encode() if isinstance(content, str) else bytes(content)
+def _field(number: int, value: int | str | bytes | memoryview) -> bytes:
+    """The field `number` with a whole number, or with text, bytes or a message."""
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    data = value.encode() if isinstance(value, str) else bytes(value)
     return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def _fields(number: int, values: Iterable[int | str | bytes]) -> bytes:
+    """The field `number` once for each value."""
+    return b"".join(_field(number, value) for value in values)
 
 
 @dataclass
@@ -150,11 +151,11 @@ class GraphPart:
         self._add("Identity", [value], [output], {})
 
     def constant(self, values: NDArray[Any] | np.floating[Any]) -> str:
-        """The name of a stored array of float32, float16, int64 or uint8."""
+        """The name of a stored array of float32, float16, int64 or uint8; float64 is rounded."""
         name, array = f"{self.prefix}c{len(self.constants)}", np.ascontiguousarray(values)
-        content = b"".join(_whole(1, size) for size in array.shape)
-        content += _whole(2, KINDS[array.dtype]) + _block(8, name)
-        self.constants.append(content + _block(9, array.tobytes()))
+        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        content = _fields(1, array.shape) + _field(2, KINDS[array.dtype])
+        self.constants.append(content + _field(8, name) + _field(9, array.tobytes()))
         return name
 
     def _add(
@@ -164,18 +165,14 @@ class GraphPart:
         outputs: Sequence[str],
         attributes: Mapping[str, int | Sequence[int]],
     ) -> None:
-        content = b"".join(_block(1, name) for name in inputs)
-        content += b"".join(_block(2, name) for name in outputs) + _block(4, kind)
+        content = _fields(1, inputs) + _fields(2, outputs) + _field(4, kind)
         for key, value in sorted(attributes.items()):
-            content += _block(5, _block(1, key) + _attribute(value))
+            if isinstance(value, int):
+                numbers = _field(3, value) + _field(20, 2)  # a number is of type 2, a list of 7
+            else:
+                numbers = _fields(8, value) + _field(20, 7)
+            content += _field(5, _field(1, key) + numbers)
         self.nodes.append(content)
-
-
-def _attribute(value: int | Sequence[int]) -> bytes:
-    """A whole number (type 2), or a list of them (type 7)."""
-    if isinstance(value, int):
-        return _whole(3, value) + _whole(20, 2)
-    return b"".join(_whole(8, one) for one in value) + _whole(20, 7)
 
 
 def add_grid(part: GraphPart, layer: str) -> str:
@@ -200,7 +197,9 @@ class ConvGraph(GraphPart):
         """The name of a stored weight."""
         return self.constant(value.astype(np.float32))
 
-    def images(self, mean: Sequence[float], deviation: Sequence[float]) -> str:
+    def images(
+        self, mean: Sequence[float] = IMAGENET_MEAN, deviation: Sequence[float] = IMAGENET_DEVIATION
+    ) -> str:
         """The input as float32 (n, 3, side, side), normalised: (x - mean) / deviation."""
         channels = self.node("Transpose", self.node("Cast", "images", to=FLOAT), perm=[0, 3, 1, 2])
         centre, scale = (
@@ -231,10 +230,6 @@ class ConvGraph(GraphPart):
             pads=[pads[0], pads[0], pads[1], pads[1]],
             group=groups,
         )
-
-    def relu(self, x: str) -> str:
-        """The name of the values with the negative ones set to 0."""
-        return self.node("Relu", x)
 
     def pool(self, x: str) -> str:
         """The name of the mean over both image axes, shape (n, channels)."""
@@ -278,12 +273,11 @@ def alone(
     about: str = "",
 ) -> bytes:
     """A model that consists of one part."""
-    graph = b"".join(_block(GRAPH_NODE, node) for node in part.nodes) + _block(2, name)
-    graph += b"".join(_block(GRAPH_CONSTANT, one) for one in part.constants)
-    head = _whole(1, IR_VERSION) + _block(2, "mixmood") + (_block(6, about) if about else b"")
-    opset = _block(8, _block(1, "") + _whole(2, OPSET))
-    whole = _block(MODEL_GRAPH, graph + _ends(inputs, outputs))
-    return head + whole + opset + _properties(metadata or {})
+    graph = _fields(GRAPH_NODE, part.nodes) + _field(2, name)
+    graph += _fields(GRAPH_CONSTANT, part.constants) + _ends(inputs, outputs)
+    head = _field(1, IR_VERSION) + _field(2, "mixmood") + (_field(6, about) if about else b"")
+    opset = _field(8, _field(1, "") + _field(2, OPSET))
+    return head + _field(MODEL_GRAPH, graph) + opset + _properties(metadata or {})
 
 
 def extended(
@@ -296,14 +290,10 @@ def extended(
     metadata: Mapping[str, str],
     is_pruned: bool = False,
 ) -> bytes:
-    """A model with nodes before and after its own, and other inputs and outputs.
+    """A model with nodes before and after its own, other inputs and outputs, further metadata.
 
-    Args:
-        before: Nodes before the model; they compute its old inputs, if the inputs change.
-        after: Nodes after the model, which use its values.
-        metadata: Properties of the file; those of the same name are replaced.
-        is_pruned: Whether nodes and constants that no output needs are left out. ONNX Runtime
-            would compute them. Only for graphs without other graphs in their nodes.
+    With `is_pruned`, nodes and constants that no output needs, which ONNX Runtime would compute,
+    are left out. Only for graphs without other graphs in their nodes.
     """
     kept = b""
     for number, value in fields_of(memoryview(model)):
@@ -311,26 +301,21 @@ def extended(
             graph = _extended_graph(value, before, after)
             if is_pruned:
                 graph = _pruned(graph, set(outputs))
-            kept += _block(number, graph + _ends(inputs, outputs))
-        elif number == MODEL_METADATA and isinstance(value, memoryview):
-            key = next(bytes(v).decode() for n, v in fields_of(value) if n == 1)
-            kept += b"" if key in metadata else _block(number, value)
-        else:
+            kept += _field(number, graph + _ends(inputs, outputs))
+        elif number != MODEL_METADATA or not metadata.keys() & _words(value, 1):
             kept += _field(number, value)
     return kept + _properties(metadata)
 
 
 def _extended_graph(graph: memoryview, before: GraphPart, after: GraphPart) -> bytes:
     """The content of a graph without its inputs and outputs, with further nodes and constants."""
-    content = [_block(GRAPH_NODE, node) for node in before.nodes]
-    content += [
+    own = (
         _field(number, value)
         for number, value in fields_of(graph)
         if number not in (GRAPH_INPUT, GRAPH_OUTPUT)
-    ]
-    content += [_block(GRAPH_NODE, node) for node in after.nodes]
-    content += [_block(GRAPH_CONSTANT, one) for one in (*before.constants, *after.constants)]
-    return b"".join(content)
+    )
+    content = _fields(GRAPH_NODE, before.nodes) + b"".join(own) + _fields(GRAPH_NODE, after.nodes)
+    return content + _fields(GRAPH_CONSTANT, [*before.constants, *after.constants])
 
 
 def _pruned(graph: bytes, needed: set[str]) -> bytes:
@@ -339,25 +324,24 @@ def _pruned(graph: bytes, needed: set[str]) -> bytes:
     Nodes stand in the order of computation, so that one walk from the last to the first is enough.
     """
     content = list(fields_of(memoryview(graph)))
-    nodes = [value for number, value in content if number == GRAPH_NODE]
-    kept: list[bytes] = []
-    for node in reversed(nodes):
-        if isinstance(node, memoryview) and not needed.isdisjoint(_words(node, 2)):
+    nodes: list[bytes] = []
+    for number, node in reversed(content):
+        if number == GRAPH_NODE and not needed.isdisjoint(_words(node, 2)):
             needed |= set(_words(node, 1))
-            kept.append(_block(GRAPH_NODE, node))
-    kept.reverse()
-    for number, value in content:
-        if number == GRAPH_CONSTANT and isinstance(value, memoryview):
-            is_needed = not needed.isdisjoint(_words(value, 8))
-        else:
-            is_needed = number != GRAPH_NODE
-        if is_needed:
-            kept.append(_field(number, value))
-    return b"".join(kept)
+            nodes.insert(0, _field(GRAPH_NODE, node))
+    others = (
+        _field(number, value)
+        for number, value in content
+        if number not in (GRAPH_NODE, GRAPH_CONSTANT)
+        or (number == GRAPH_CONSTANT and not needed.isdisjoint(_words(value, 8)))
+    )
+    return b"".join((*nodes, *others))
 
 
-def _words(message: memoryview, wanted: int) -> list[str]:
+def _words(message: int | memoryview, wanted: int) -> list[str]:
     """The texts in the fields of this number."""
+    if isinstance(message, int):
+        return []
     return [
         bytes(value).decode()
         for number, value in fields_of(message)
@@ -365,24 +349,19 @@ def _words(message: memoryview, wanted: int) -> list[str]:
     ]
 
 
-def _field(number: int, value: int | memoryview) -> bytes:
-    return _whole(number, value) if isinstance(value, int) else _block(number, value)
-
-
 def _ends(inputs: Values, outputs: Values) -> bytes:
     """The inputs and outputs of a graph."""
-    ends = [_block(GRAPH_INPUT, _value(name, *kind)) for name, kind in inputs.items()]
-    ends += [_block(GRAPH_OUTPUT, _value(name, *kind)) for name, kind in outputs.items()]
-    return b"".join(ends)
+    return b"".join(
+        _field(number, _value(name, *kind))
+        for number, values in ((GRAPH_INPUT, inputs), (GRAPH_OUTPUT, outputs))
+        for name, kind in values.items()
+    )
 
 
 def _value(name: str, kind: int, shape: Sequence[str | int]) -> bytes:
-    sizes = b"".join(
-        _block(1, _block(2, size) if isinstance(size, str) else _whole(1, size)) for size in shape
-    )
-    return _block(1, name) + _block(2, _block(1, _whole(1, kind) + _block(2, sizes)))
+    sizes = _fields(1, (_field(2 if isinstance(size, str) else 1, size) for size in shape))
+    return _field(1, name) + _field(2, _field(1, _field(1, kind) + _field(2, sizes)))
 
 
 def _properties(metadata: Mapping[str, str]) -> bytes:
-    entries = (_block(1, key) + _block(2, value) for key, value in metadata.items())
-    return b"".join(_block(MODEL_METADATA, entry) for entry in entries)
+    return _fields(MODEL_METADATA, (_field(1, key) + _field(2, v) for key, v in metadata.items()))

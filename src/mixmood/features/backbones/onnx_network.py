@@ -5,19 +5,18 @@ import json
 import threading
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import BackboneError, OptionError, ShapeError, errors_as
+from mixmood.core.errors import BackboneError, ShapeError, errors_as
 from mixmood.core.listener import Listener
-from mixmood.features.backbones.backbone import PREPROCESSING
+from mixmood.features.backbones.backbone import PREPROCESSING, Backbone
 from mixmood.features.backbones.devices import (
     CPU,
-    check_device,
     is_surely_cpu,
     onnx_runtime,
     open_on_device,
@@ -92,11 +91,10 @@ class MiddleLayer:
         """The number of features of the block."""
         return 4 * self.n_channels
 
-    def graph(self, model: bytes, width: int | None) -> bytes:
-        """The model with the block as an output, beside `width` features, or alone if None."""
+    def graph(self, model: bytes, last: Values) -> bytes:
+        """The model with the block as an output, beside the last layer, or alone."""
         part = GraphPart("mixmood_grid_")
         part.named(MIDDLE, self.add(part))
-        last: Values = {} if width is None else {"features": (FLOAT, ["n", width])}
         return extended(
             model,
             GraphPart(),
@@ -104,67 +102,24 @@ class MiddleLayer:
             inputs={"images": (UINT8, ["n", "side", "side", 3])},
             outputs={**last, MIDDLE: (FLOAT, ["n", self.width])},
             metadata={},
-            is_pruned=width is None,
+            is_pruned=not last,
         )
 
 
-@dataclass
-class _Sessions:
-    """The sessions of one ONNX file, each opened when it is first needed.
-
-    All views of a backbone share them: a session takes images of any size.
-    """
-
-    model: bytes
-    middle: MiddleLayer | None
-    width: int | None
-    whole: Any = None
-    """The session that computes all blocks."""
-    middle_only: Any = None
-    device: str = CPU
-    opening: threading.RLock = field(default_factory=threading.RLock)
-    running: threading.Lock = field(default_factory=threading.Lock)
-
-    def open_whole(self, device: str, listener: Listener | None = None) -> str:
-        """Open the session for all blocks, and return the device that it uses."""
-        with self.opening:
-            model = self.model
-            if self.middle is not None and self.width is not None:
-                model = self.middle.graph(model, self.width)
-            self.whole, self.device = open_on_device(model, session_options(), device, listener)
-        return self.device
-
-    def get(self, blocks: tuple[str, ...]) -> Any:
-        """A session that computes these blocks. It may compute `middle` too, which takes no time.
-
-        Without the last layer it needs a quarter less time at 224 pixels, a third less at 96.
-        """
-        with self.opening:
-            if blocks == (MIDDLE,) and self.middle is not None:
-                if self.middle_only is None:
-                    model = self.middle.graph(self.model, None)
-                    options = session_options()
-                    self.middle_only = open_on_device(model, options, self.device)[0]
-                return self.middle_only
-            if self.whole is None:
-                self.open_whole(self.device)
-            return self.whole
-
-
-class OnnxBackbone:
+class OnnxBackbone(Backbone):
     """A network in an ONNX file, from uint8 images (n, side, side, 3) to float32 features.
 
     The session has one thread; several threads may call it at once. Two threads inside the session
-    are no faster on an idle machine and half as fast on a busy one.
+    are no faster on an idle machine and half as fast on a busy one. All views share the sessions,
+    each of which is opened when it is first needed: a session takes images of any size.
     """
 
     batch_size = MICRO_BATCH
-    is_batch_dependent = False
 
     def __init__(
         self,
         name: str,
-        model: bytes,
+        network: bytes,
         resolution: int,
         *,
         resolutions: tuple[int, ...] | None = None,
@@ -179,7 +134,7 @@ class OnnxBackbone:
 
         Args:
             resolutions: Other sides that may be chosen; the given one only by default.
-            session: The session for `model`, if it is already open.
+            session: The session for `network`, if it is already open.
             input_format: How pixels are prepared; unchanged uint8 by default.
             output: The output that holds the features; the first by default.
             fixed_batch: The batch size, for a graph that takes no other or whose features might
@@ -189,40 +144,36 @@ class OnnxBackbone:
             middle: Where the block `middle` comes from, if the network offers it; `width` must
                 be known.
         """
-        self.name = name
-        self.view = View(resolution)
+        self.name, self.network, self.resolution = name, network, resolution
+        self.input_format = input_format or InputFormat()
         self.batch_size = fixed_batch or self.batch_size
         self._is_fixed = fixed_batch is not None
-        self._format = input_format or InputFormat()
-        self._weights_sha256 = hashlib.sha256(model).hexdigest()
+        self._weights_sha256 = hashlib.sha256(network).hexdigest()
         self._resolutions = resolutions or (resolution,)
-        self._sessions = _Sessions(model, middle, width, session)
-        self._known_width, self._known_output = width, output
+        self._depths = (LAST,) if middle is None else tuple(DEPTHS)
+        self._known_width, self._known_output, self._middle = width, output, middle
         self._with_last = False
-        self.device = CPU
-
-    @property
-    def resolution(self) -> int:
-        """The side of the images."""
-        return self.view.resolution
+        self._sessions: dict[bool, Any] = {} if session is None else {False: session}
+        """By whether `middle` alone is computed."""
+        self._opening, self._running = threading.RLock(), threading.Lock()
 
     @property
     def blocks(self) -> dict[str, int]:
         """Name and width of the blocks that `embed` computes."""
-        middle = self._sessions.middle
-        widths = {MIDDLE: middle.width} if middle is not None else {}
-        return {name: self._last_width if name == LAST else widths[name] for name in self._names}
+        return {name: self._width_of(name) for name in self._names}
 
     @property
     def _names(self) -> tuple[str, ...]:
-        own = DEPTHS[self.view.depth]
+        own = DEPTHS[self.depth]
         return (LAST, *own) if self._with_last and LAST not in own else own
 
-    @property
-    def width(self) -> int:
+    def _width_of(self, name: str) -> int:
+        return self._last_width if name == LAST or self._middle is None else self._middle.width
+
+    @cached_property
+    def width(self) -> int:  # type: ignore[override]
         """The number of features of an image in this view; if not known, found by a trial run."""
-        blocks = self.blocks
-        return sum(blocks[name] for name in DEPTHS[self.view.depth])
+        return sum(map(self._width_of, DEPTHS[self.depth]))
 
     @cached_property
     def _last_width(self) -> int:
@@ -235,8 +186,7 @@ class OnnxBackbone:
     @property
     def offer(self) -> Offer:
         """The resolutions at which the network works, and its depths."""
-        depths = (LAST,) if self._sessions.middle is None else tuple(DEPTHS)
-        return Offer(self.name, self._working, depths)
+        return Offer(self.name, self._working, self._depths)
 
     @cached_property
     def _working(self) -> tuple[int, ...]:
@@ -254,37 +204,43 @@ class OnnxBackbone:
 
     def at(self, view: View, *, with_last: bool = False) -> Self:
         """This network with another view; weights and sessions are shared."""
-        depths = (LAST,) if self._sessions.middle is None else tuple(DEPTHS)
-        Offer(self.name, self._resolutions, depths).check_depth(view.depth)
-        if view.resolution != self.resolution and len(self._resolutions) == 1:
-            raise OptionError(
-                f"{self.name} takes images of {self.resolution} pixels a side only; got "
-                f"{view.resolution}. Leave the resolution out."
-            )
+        if len(self._resolutions) == 1:
+            super().at(view)
+        Offer(self.name, self._resolutions, self._depths).check_depth(view.depth)
         other = copy(self)
-        for cached in ("_last_width", "fingerprint"):
+        for cached in ("width", "_last_width", "fingerprint"):
             other.__dict__.pop(cached, None)
-        other.view, other._with_last = view, with_last
+        other.resolution, other.depth, other._with_last = view.resolution, view.depth, with_last
         return other
 
     def use_device(self, device: str, listener: Listener | None = None) -> None:
         """Compute on this device from now on; BackboneError if it cannot be used."""
-        if not is_surely_cpu(check_device(device)):
-            self.device = self._sessions.open_whole(device, listener)
+        if not is_surely_cpu(device):
+            found = open_on_device(self._graph(False), session_options(), device, listener)
+            self._sessions[False], self.device = found
+
+    def _graph(self, is_middle_only: bool) -> bytes:
+        if self._middle is None or self._known_width is None:
+            return self.network
+        last: Values = {"features": (FLOAT, ["n", self._known_width])}
+        return self._middle.graph(self.network, {} if is_middle_only else last)
+
+    def _session_for(self, blocks: tuple[str, ...]) -> Any:
+        """A session that computes these blocks. It may compute `middle` too, which takes no time.
+
+        Without the last layer it needs a quarter less time at 224 pixels, a third less at 96.
+        """
+        is_middle_only = blocks == (MIDDLE,)
+        with self._opening:
+            if is_middle_only not in self._sessions:
+                graph = self._graph(is_middle_only)
+                session = open_on_device(graph, session_options(), self.device)[0]
+                self._sessions[is_middle_only] = session
+            return self._sessions[is_middle_only]
 
     @property
     def _session(self) -> Any:
-        return self._sessions.get((LAST,))
-
-    @property
-    def network(self) -> bytes:
-        """The ONNX file."""
-        return self._sessions.model
-
-    @property
-    def input_format(self) -> InputFormat:
-        """How pixels are prepared for the network."""
-        return self._format
+        return self._session_for((LAST,))
 
     def graph_names(self) -> tuple[str, str] | None:
         """The graph's input and its last layer, if it can be a part of another graph; else None.
@@ -295,19 +251,20 @@ class OnnxBackbone:
         if self.is_batch_dependent or self._is_fixed:
             return None
         output = next(one for one in self._session.get_outputs() if one.name == self._output)
-        is_plain = output.type == "tensor(float)" and len(output.shape) == 2
-        is_plain = is_plain and self._format.dtype in ("uint8", "float32")
-        return (self.input_name, self._output) if is_plain else None
+        is_plain = output.type == "tensor(float)" and self.input_format.dtype in (
+            "uint8",
+            "float32",
+        )
+        return (self.input_name, self._output) if is_plain and len(output.shape) == 2 else None
 
     def add_blocks(self, part: GraphPart) -> dict[str, str]:
         """The names of the blocks of the view in a graph that continues this network's own.
 
         Nodes that compute them are added to `part`.
         """
-        middle = self._sessions.middle
         return {
-            name: self._output if name == LAST or middle is None else middle.add(part)
-            for name in DEPTHS[self.view.depth]
+            name: self._output if name == LAST or self._middle is None else self._middle.add(part)
+            for name in DEPTHS[self.depth]
         }
 
     @cached_property
@@ -320,17 +277,19 @@ class OnnxBackbone:
         return self._known_output or str(self._session.get_outputs()[0].name)
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """A hex digest of weights, output, preprocessing and resolution; the same at any depth."""
-        words = {
-            "weights": self._weights_sha256,
-            "output": self._output,
+        words = {**self._preparation, "weights": self._weights_sha256, "output": self._output}
+        return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def _preparation(self) -> dict[str, Any]:
+        return {
             "resolution": self.resolution,
             "preprocessing": PREPROCESSING,
-            "input": self._format.describe(),
+            "input": self.input_format.describe(),
             "device": self.device,
         }
-        return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
         """The entry of the backbone in a record."""
@@ -339,9 +298,7 @@ class OnnxBackbone:
             "weights_sha256": self._weights_sha256,
             "resolution": self.resolution,
             "width": self.width,
-            "preprocessing": PREPROCESSING,
-            "input": self._format.describe(),
-            "device": self.device,
+            **self._preparation,
         }
 
     def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -361,13 +318,13 @@ class OnnxBackbone:
         if self._is_fixed and n_images < self.batch_size:
             n_missing = self.batch_size - n_images
             batch = np.pad(batch, ((0, n_missing), (0, 0), (0, 0), (0, 0)), mode="edge")
-        inputs = {self.input_name: self._format.apply(batch)}
+        inputs = {self.input_name: self.input_format.apply(batch)}
         outputs = [self._output if name == LAST else name for name in self._names]
         start = f"{self.name} cannot embed images of {self.resolution} x {self.resolution} pixels"
         # A graphics card runs one batch at a time, and DirectML's sessions require that.
-        turn = nullcontext() if self.device == CPU else self._sessions.running
+        turn = nullcontext() if self.device == CPU else self._running
         with errors_as(BackboneError, start, "Choose another resolution or layout."), turn:
-            found = self._sessions.get(self._names).run(outputs, inputs)
+            found = self._session_for(self._names).run(outputs, inputs)
         parts = [self._checked(self._pooled(np.asarray(one)), len(batch)) for one in found]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))[:n_images]
 
@@ -375,7 +332,7 @@ class OnnxBackbone:
         """Maps of features, (n, d, h, w) or (n, h, w, d), averaged over both image axes."""
         if found.ndim != 4:
             return found
-        axes = (2, 3) if self._format.layout == "nchw" else (1, 2)
+        axes = (2, 3) if self.input_format.layout == "nchw" else (1, 2)
         return np.asarray(found.mean(axis=axes, dtype=np.float64))
 
     def _checked(self, found: NDArray[Any], n_rows: int) -> NDArray[np.float32]:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from importlib.resources import files
 
-from mixmood.core.errors import BackboneError, OptionError
+from mixmood.core.errors import OptionError
 from mixmood.core.listener import Listener
 from mixmood.core.options import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.text import unknown_name
 from mixmood.features.backbones import untrained_wrn, wide_resnet
-from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
-from mixmood.features.backbones.devices import AUTO, CPU
+from mixmood.features.backbones.backbone import Backbone, check_resolution
+from mixmood.features.backbones.devices import CPU
 from mixmood.features.backbones.hub_files import is_hub_model
 from mixmood.features.backbones.hub_model import HubBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
@@ -17,19 +17,16 @@ from mixmood.features.backbones.onnx_network import MiddleLayer, OnnxBackbone
 from mixmood.features.backbones.view import LAST, RESOLUTIONS, View
 
 
-def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
+def efficientnet_lite0(resolution: int | None = None) -> Backbone:
     """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package.
 
     Its middle layer are the activations after the eleventh depthwise convolution.
     """
-    model = (
-        files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
-    )
-    side = check_resolution(resolution)
+    weights = files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx")
     return OnnxBackbone(
         DEFAULT_BACKBONE,
-        model,
-        side,
+        weights.read_bytes(),
+        check_resolution(resolution),
         resolutions=RESOLUTIONS,
         output="features",
         width=1280,
@@ -38,9 +35,9 @@ def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
 
 
 BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
-    "efficientnet-lite0": efficientnet_lite0,
-    "wide-resnet50-2": wide_resnet.wide_resnet50_2,
-    "untrained-wrn": untrained_wrn.untrained_wrn,
+    DEFAULT_BACKBONE: efficientnet_lite0,
+    wide_resnet.NAME: wide_resnet.wide_resnet50_2,
+    untrained_wrn.NAME: untrained_wrn.untrained_wrn,
 }
 
 
@@ -57,9 +54,6 @@ def load_backbone(
         name: One of BACKBONES, the path of an ONNX file, or a model of the Hugging Face hub:
             hf:NAME, hf:NAME@REVISION, or hf:DIR for one that was saved to a folder.
         resolution: Pixels a side of its images; its default if None.
-        device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub take
-            auto, cpu, cuda or mps.
-        depth: Which of its layers are used: last, middle or both, where it offers them.
         listener: Gets a warning if `auto` finds a device that cannot be used.
     """
     if is_hub_model(name):
@@ -75,10 +69,7 @@ def load_backbone(
         )
     else:
         raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME", AUTO_BACKBONE])
-    if use_device := getattr(backbone, "use_device", None):
-        use_device(device, listener)
-    elif device not in (CPU, AUTO):
-        raise BackboneError(f"{name} computes on the CPU only; got the device {device}.")
+    backbone.use_device(device, listener)
     return backbone if depth == LAST else backbone.at(View(backbone.resolution, depth))
 
 
@@ -110,10 +101,7 @@ def names_to_compare(word: str) -> tuple[tuple[str, ...], dict[str, str]]:
 
 def _left_out() -> dict[str, str]:
     """The backbones of the package that `auto` alone does not compare, and why."""
-    left_out = {
-        untrained_wrn.NAME: "an image's features depend on the other images of its batch",
-        wide_resnet.NAME: "its weights are not on this machine; name it to fetch 132 MB",
-    }
-    if wide_resnet.is_on_this_machine():
-        del left_out[wide_resnet.NAME]
-    return left_out
+    why = {untrained_wrn.NAME: "an image's features depend on the other images of its batch"}
+    if not wide_resnet.is_on_this_machine():
+        why[wide_resnet.NAME] = "its weights are not on this machine; name it to fetch 132 MB"
+    return why

@@ -6,17 +6,14 @@ Batches are formed in the order in which images are asked for, which the seed de
 are never cached, and a ranking reads all images at once: rounds (`until`) would form other batches.
 """
 
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
 from mixmood.core.seeds import rng_for
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx_graph import (
-    IMAGENET_DEVIATION,
-    IMAGENET_MEAN,
-    ConvGraph,
-)
+from mixmood.features.backbones.onnx_graph import ConvGraph
 from mixmood.features.backbones.onnx_network import OnnxBackbone
 
 NAME = "untrained-wrn"
@@ -47,55 +44,48 @@ def untrained_wrn(resolution: int | None = None) -> OnnxBackbone:
 @cache
 def build(seed: int = 0) -> bytes:
     """The network as an ONNX file; the seed decides the weights."""
-    network = _Network(rng_for(seed, NAME))
-    return network.build()
+    graph = RandomGraph(rng=rng_for(seed, NAME))
+    # ImageNet's statistics: the paper does not say which were used.
+    x = graph.random_conv(graph.images(), 3, FIRST)
+    channels = FIRST
+    for group in range(GROUPS):
+        wide = FIRST * WIDENING * 2**group
+        for block in range(BLOCKS):
+            x = graph.block(x, channels, wide, stride=2 if group and not block else 1)
+            channels = wide
+    features = graph.pool(graph.norm_relu(x))
+    return graph.save(NAME, {"features": (features, WIDTH)}, "Wide-ResNet, random weights.")
 
 
-class _Network:
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self._graph = ConvGraph()
+@dataclass
+class RandomGraph(ConvGraph):
+    """A graph whose convolutions have random weights."""
 
-    def build(self) -> bytes:
-        channels = 3
-        # ImageNet's statistics: the paper does not say which were used.
-        images = self._graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
-        x = self._conv(images, channels, FIRST)
-        channels = FIRST
-        for group in range(GROUPS):
-            wide = FIRST * WIDENING * 2**group
-            for block in range(BLOCKS):
-                x = self._block(x, channels, wide, stride=2 if group and not block else 1)
-                channels = wide
-        features = self._graph.pool(self._norm_relu(x))
-        return self._graph.save(
-            NAME, {"features": (features, WIDTH)}, "Wide-ResNet, random weights."
-        )
+    rng: np.random.Generator = field(kw_only=True)
 
-    def _block(self, x: str, before: int, after: int, stride: int) -> str:
+    def block(self, x: str, before: int, after: int, stride: int) -> str:
         """Norm, convolution, norm, convolution; a fifth of the result is added to the shortcut."""
-        start = self._norm_relu(x)
-        shortcut = start
+        shortcut = start = self.norm_relu(x)
         if before != after:
-            shortcut = self._conv(start, before, after, kernel=1, stride=stride)
-        inner = self._norm_relu(self._conv(start, before, after, stride=stride))
-        inner = self._conv(inner, after, after)
-        weak = self._graph.node("Mul", inner, self._graph.constant(np.float32(RESIDUAL)))
-        return self._graph.node("Add", weak, shortcut)
+            shortcut = self.random_conv(start, before, after, kernel=1, stride=stride)
+        inner = self.norm_relu(self.random_conv(start, before, after, stride=stride))
+        inner = self.random_conv(inner, after, after)
+        weak = self.node("Mul", inner, self.constant(np.float32(RESIDUAL)))
+        return self.node("Add", weak, shortcut)
 
-    def _conv(self, x: str, before: int, after: int, *, kernel: int = 3, stride: int = 1) -> str:
+    def random_conv(
+        self, x: str, before: int, after: int, *, kernel: int = 3, stride: int = 1
+    ) -> str:
         """A convolution with He's normal weights: variance 2 / fan-in."""
         deviation = np.sqrt(2 / (before * kernel**2))
-        shape = (after, before, kernel, kernel)
-        weight = (self._rng.standard_normal(shape) * deviation).astype(np.float32)
+        weight = self.rng.standard_normal((after, before, kernel, kernel)) * deviation
         pads = (kernel // 2, kernel // 2)
-        return self._graph.conv(x, weight, stride=stride, pads=pads)
+        return self.conv(x, weight.astype(np.float32), stride=stride, pads=pads)
 
-    def _norm_relu(self, x: str) -> str:
+    def norm_relu(self, x: str) -> str:
         """Batch-norm by the statistics of the current batch, then ReLU."""
-        graph = self._graph
-        centred = graph.node("Sub", x, graph.node("ReduceMean", x, axes=[0, 2, 3]))
-        squares = graph.node("Mul", centred, centred)
-        variance = graph.node("ReduceMean", squares, axes=[0, 2, 3])
-        safe = graph.node("Add", variance, graph.constant(np.float32(EPSILON)))
-        return graph.relu(graph.node("Div", centred, graph.node("Sqrt", safe)))
+        centred = self.node("Sub", x, self.node("ReduceMean", x, axes=[0, 2, 3]))
+        squares = self.node("Mul", centred, centred)
+        variance = self.node("ReduceMean", squares, axes=[0, 2, 3])
+        safe = self.node("Add", variance, self.constant(np.float32(EPSILON)))
+        return self.node("Relu", self.node("Div", centred, self.node("Sqrt", safe)))

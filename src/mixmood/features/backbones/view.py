@@ -116,8 +116,5 @@ def joined(blocks: Blocks, depth: str) -> Array:
 
 def split(columns: Array, widths: Mapping[str, int]) -> dict[str, Array]:
     """The blocks, by name, of features that stand side by side."""
-    ends = np.cumsum(list(widths.values())).tolist()
-    starts = [0, *ends[:-1]]
-    return {
-        name: columns[:, start:end] for name, start, end in zip(widths, starts, ends, strict=True)
-    }
+    parts = np.split(columns, np.cumsum(list(widths.values()))[:-1], axis=1)
+    return dict(zip(widths, parts, strict=True))

@@ -4,7 +4,6 @@ The official weights are fetched once. The network is written to the cache as an
 only its first use needs torch.
 """
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +11,7 @@ from mixmood.core.cache import cache_directory
 from mixmood.core.errors import BackboneError, OutputError, needing
 from mixmood.core.files import make_folder, own_place, write_atomic
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx_graph import (
-    IMAGENET_DEVIATION,
-    IMAGENET_MEAN,
-    ConvGraph,
-    Weights,
-    folded,
-)
+from mixmood.features.backbones.onnx_graph import ConvGraph, Weights, folded
 from mixmood.features.backbones.onnx_network import OnnxBackbone
 from mixmood.features.backbones.view import RESOLUTIONS
 
@@ -36,40 +29,6 @@ def weights_directory() -> Path:
     return make_folder(place / "weights", "Name another directory with MIXMOOD_CACHE.")
 
 
-def fetch_weights(backbone: str, url: str, sha256_prefix: str) -> Path:
-    """The path of a file of weights, fetched if it is not there yet.
-
-    The first digits of its sha256, which are part of its official name, must agree.
-    """
-    path = weights_directory() / url.rpartition("/")[2]
-    if not path.exists():
-        _fetch(backbone, url, path)
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if not digest.startswith(sha256_prefix):
-        path.unlink(missing_ok=True)
-        raise BackboneError(
-            f"{path} is damaged or another file: its sha256 must begin with {sha256_prefix} but "
-            f"is {digest}. It was removed; run the command again to fetch it."
-        )
-    return path
-
-
-def _fetch(backbone: str, url: str, path: Path) -> None:
-    import pooch
-
-    pooch.get_logger().setLevel("ERROR")
-    try:
-        # pooch writes to a temporary name first: a broken connection leaves no file.
-        pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent)
-    except Exception as error:
-        # The network, the server and the disk raise different errors.
-        raise BackboneError(
-            f"The backbone {backbone} needs the file {path.name}, which could not be fetched from "
-            f"{url} ({type(error).__name__}). Download it by other means and place it at {path}."
-        ) from error
-
-
 NAME = "wide-resnet50-2"
 URL = "https://download.pytorch.org/models/wide_resnet50_2-95faca4d.pth"
 SHA256_PREFIX = "95faca4d"
@@ -79,12 +38,42 @@ FIRST = 64
 EPSILON = 1e-5
 
 
+def fetch_weights(url: str, sha256_prefix: str) -> Path:
+    """The path of the official file, fetched if it is not there yet.
+
+    The first digits of its sha256, which are part of its name, must agree.
+    """
+    import pooch
+
+    path = weights_directory() / url.rpartition("/")[2]
+    if not path.exists():
+        pooch.get_logger().setLevel("ERROR")
+        try:
+            # pooch writes to a temporary name first: a broken connection leaves no file.
+            pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent)
+        except Exception as error:
+            # The network, the server and the disk raise different errors.
+            raise BackboneError(
+                f"The backbone {NAME} needs the file {path.name}, which could not be fetched from "
+                f"{url} ({type(error).__name__}). Download it by other means and place it at "
+                f"{path}."
+            ) from error
+    digest = pooch.file_hash(str(path))
+    if not digest.startswith(sha256_prefix):
+        path.unlink(missing_ok=True)
+        raise BackboneError(
+            f"{path} is damaged or another file: its sha256 must begin with {sha256_prefix} but "
+            f"is {digest}. It was removed; run the command again to fetch it."
+        )
+    return path
+
+
 def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
     """Wide-ResNet-50-2, 2048 features; the first use fetches 132 MB and needs torch."""
     side = check_resolution(resolution)
     path = weights_directory() / EXPORT
     if not path.exists():
-        weights = read_weights(fetch_weights(NAME, URL, SHA256_PREFIX))
+        weights = read_weights(fetch_weights(URL, SHA256_PREFIX))
         write_atomic(path, build(weights, FIRST))
     return OnnxBackbone(NAME, path.read_bytes(), side, resolutions=RESOLUTIONS)
 
@@ -113,8 +102,7 @@ def build(weights: Weights, first: int) -> bytes:
     """
     graph = ConvGraph()
     stem, bias = folded(weights, "conv1", "bn1", EPSILON)
-    images = graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
-    x = graph.relu(graph.conv(images, stem, bias, stride=2, pads=(3, 3)))
+    x = graph.node("Relu", graph.conv(graph.images(), stem, bias, stride=2, pads=(3, 3)))
     x = graph.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     for name, stride, _ in bottlenecks(first):
         x = _bottleneck(graph, x, weights, name, stride)
@@ -126,15 +114,14 @@ def build(weights: Weights, first: int) -> bytes:
 
 def _bottleneck(graph: ConvGraph, x: str, weights: Weights, name: str, stride: int) -> str:
     inner, shortcut = x, x
-    layers = (("1", 1, (0, 0)), ("2", stride, (1, 1)), ("3", 1, (0, 0)))
-    for number, layer_stride, pads in layers:
+    for number, layer_stride, pad in ((1, 1, 0), (2, stride, 1), (3, 1, 0)):
         kernel, bias = folded(weights, f"{name}.conv{number}", f"{name}.bn{number}", EPSILON)
-        inner = graph.conv(inner, kernel, bias, stride=layer_stride, pads=pads)
-        inner = inner if number == "3" else graph.relu(inner)
+        inner = graph.conv(inner, kernel, bias, stride=layer_stride, pads=(pad, pad))
+        inner = inner if number == 3 else graph.node("Relu", inner)
     if f"{name}.downsample.0.weight" in weights:
         kernel, bias = folded(weights, f"{name}.downsample.0", f"{name}.downsample.1", EPSILON)
         shortcut = graph.conv(x, kernel, bias, stride=stride)
-    return graph.relu(graph.node("Add", inner, shortcut))
+    return graph.node("Relu", graph.node("Add", inner, shortcut))
 
 
 def bottlenecks(first: int = FIRST) -> Iterator[tuple[str, int, int]]:

@@ -98,20 +98,15 @@ def ramp(update: int, length: int) -> float:
 
 
 class CheckedSettings:
-    """Base class of the algorithms that learn from a pool; their settings are their fields.
-
-    Attributes:
-        name: The name in the registry.
-        balanced: Which losses have class weights.
-        ood_mask: The confidence below which an image of the pool is left out; None for no mask. An
-            algorithm need not have this setting.
-    """
+    """Base class of the algorithms that learn from a pool; their settings are their fields."""
 
     name: ClassVar[str]
     needs_pool: ClassVar[bool] = True
     teacher_decay: float = 0.0
     balanced: Balanced
+    """Which losses have class weights."""
     ood_mask: float | None
+    """The confidence below which an image of the pool is left out; None for no mask."""
 
     def __post_init__(self) -> None:
         """Refuse settings of another type or outside their ranges."""

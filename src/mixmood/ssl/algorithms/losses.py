@@ -10,24 +10,8 @@ from mixmood.core.errors import ShapeError
 from mixmood.core.text import unknown_name
 
 
-def balanced_weights(counts: Tensor) -> Tensor:
-    """A weight for each class, inversely proportional to its count; the weights sum to 1.
-
-    >>> balanced_weights(torch.tensor([30.0, 10.0]))
-    tensor([0.2500, 0.7500])
-    """
-    inverse = 1.0 / counts
-    return inverse / inverse.sum()
-
-
 def soft_cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
-    """Mean over rows of -sum_c w_c y_c log p_c, with p the softmax of the logits.
-
-    Args:
-        logits: Shape (n, classes).
-        targets: Soft labels, shape (n, classes).
-        class_weights: Shape (classes,); ones give the plain cross-entropy.
-    """
+    """Mean over rows of -sum_c w_c y_c log p_c, with p the softmax of the logits (n, classes)."""
     return soft_cross_entropy_rows(logits, targets, class_weights).mean()
 
 
@@ -91,10 +75,6 @@ def aligned(guesses: Tensor, shares: Tensor) -> Tensor:
     p_c * share_c / mean p_c, normalised: distribution alignment, from the guesses of one update.
 
     Source: Berthelot et al., "ReMixMatch", 2020.
-
-    Args:
-        guesses: Shape (n, classes).
-        shares: What the classes should have on average, shape (classes,).
     """
     moved = guesses * (shares / guesses.mean(dim=0).clamp_min(1e-6))
     return moved / moved.sum(dim=1, keepdim=True)
@@ -132,7 +112,7 @@ def class_weights(balanced: str, counts: Tensor) -> tuple[Tensor, Tensor]:
     n_classes = len(counts)
     if balanced == "none":
         return torch.ones(n_classes), torch.ones(n_classes)
-    weights = balanced_weights(counts)
+    weights = (1.0 / counts) / (1.0 / counts).sum()
     return weights, weights if balanced == "both" else torch.full((n_classes,), 1 / n_classes)
 
 
@@ -147,14 +127,8 @@ def confident_guess_loss(
     """The mean cross-entropy against the guessed classes; which guesses are sure; which are kept.
 
     The guessed class of an image is its most probable one. Images guessed with less confidence
-    than `threshold`, or left out by the mask, add 0 to the sum but count in the mean.
-
-    Args:
-        logits: Logits that are trained, shape (n, classes).
-        guesses: Probabilities that give the guessed classes, shape (n, classes).
-        class_weights: Shape (classes,).
-        threshold: The least confidence of a sure guess; or one for each guess, shape (n,).
-        ood_mask: The least confidence for an image to be kept; None to keep all.
+    than `threshold` (one for all, or one for each), or left out by the mask, add 0 to the sum but
+    count in the mean.
     """
     targets = functional.one_hot(guesses.argmax(dim=1), guesses.shape[1]).float()
     rows = soft_cross_entropy_rows(logits, targets, class_weights)

@@ -45,7 +45,5 @@ class MeanTeacher(CheckedSettings):
         is_kept = kept_by(self.ood_mask, guesses)
         rows = squared_error_rows(pool_logits, guesses, step.pool_weights)
         unsupervised = masked_mean(rows, is_kept)
-        weight = self.gamma * ramp(step.update, self.ramp_updates)
-        return StepLoss(
-            supervised + weight * unsupervised, supervised, unsupervised, guesses, is_kept
-        )
+        total = supervised + self.gamma * ramp(step.update, self.ramp_updates) * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept)

@@ -147,11 +147,7 @@ def mixed(
 ) -> tuple[Tensor, Tensor]:
     """share * own + (1 - share) * partner's, for images and targets alike.
 
-    Args:
-        images: Shape (n, channels, height, width).
-        targets: Shape (n, classes).
-        partners: The row that each row is mixed with, shape (n,).
-        share: The share of the own image and target, shape (n,) or (1,).
+    `partners` is the row that each row is mixed with; `share` has shape (n,) or (1,).
     """
     by_image = share[:, None, None, None]
     return (

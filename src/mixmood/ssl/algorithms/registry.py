@@ -55,10 +55,9 @@ def parsed(name: str, assignments: list[str]) -> dict[str, Any]:
         word, sign, text = assignment.partition("=")
         if not (word and sign and text):
             raise OptionError(f"A setting is NAME=VALUE, such as gamma=10; got '{assignment}'.")
-        if name not in ALGORITHMS or word not in settings_of(name):
-            settings[word] = text
-            continue
-        settings[word] = _as_kind_of(settings_of(name)[word], word, text)
+        known = settings_of(name) if name in ALGORITHMS else {}
+        # What is not known is refused with the nearest name, by `algorithm_named`.
+        settings[word] = _as_kind_of(known.get(word, ""), word, text)
     return settings
 
 

@@ -32,7 +32,7 @@ class Supervised:
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""
+        cross_entropy = weighted_mean_cross_entropy if self.weighted_mean else soft_cross_entropy
         logits = step.network.forward(step.labelled())
-        labelled_loss = weighted_mean_cross_entropy if self.weighted_mean else soft_cross_entropy
-        labelled = labelled_loss(logits, step.targets, step.class_weights)
+        labelled = cross_entropy(logits, step.targets, step.class_weights)
         return StepLoss(total=labelled, labelled=labelled)

@@ -1,7 +1,6 @@
 """A model in training: its passes, its standardisation of pixels, averages of its weights."""
 
 import copy
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -42,15 +41,13 @@ class Network:
         """
         if batch_norm == "separate":
             return self._one_by_one(parts)
-        together = torch.cat(list(parts))
-        sizes = [len(part) for part in parts]
+        together, sizes = torch.cat(list(parts)), [len(part) for part in parts]
         if batch_norm == "joint":
             return list(torch.split(self.forward(together), sizes))
         n_passes = round(len(together) / sizes[0])
         slots = torch.arange(len(together), device=together.device) % n_passes
         order = torch.argsort(slots, stable=True)
-        passes = together[order].tensor_split(n_passes)
-        logits = torch.cat(self._one_by_one(passes))
+        logits = torch.cat(self._one_by_one(together[order].tensor_split(n_passes)))
         return list(torch.split(logits[torch.argsort(order)], sizes))
 
     def forward(self, images: Tensor) -> Tensor:
@@ -67,12 +64,11 @@ class Network:
 
         The running statistics are not changed; the shadow's are, if the model itself guesses.
         """
-        model = self.model if teacher is None else teacher
         norms = self._norms if teacher is None else _norms_of(teacher)
         is_shadowed = teacher is None and self.shadow is not None
         within = self.shadow.guessing() if is_shadowed and self.shadow else untracked(norms)
         with within, self._autocast():
-            logits: Tensor = model(images)
+            logits: Tensor = (teacher or self.model)(images)
         return logits.float().softmax(dim=1)
 
     def _one_by_one(self, parts: Sequence[Tensor]) -> list[Tensor]:
@@ -167,17 +163,13 @@ def device_named(word: str) -> torch.device:
     kind = word.partition(":")[0]
     if kind not in ("cpu", "cuda", "mps"):
         raise unknown_name("device", word, ["cpu", "cuda", "mps"])
-    is_available = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }[kind]
+    # Computers without cards of a kind have none of them.
+    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.mps.device_count()}
     try:
         device = torch.device(word)
+        is_available = (device.index or 0) < counts[kind]
     except RuntimeError:
         is_available = False
-    if is_available and kind == "cuda":
-        is_available = (device.index or 0) < torch.cuda.device_count()
     if not is_available:
         raise OptionError(
             f"The device '{word}' was asked for, but torch finds none here. Use --device cpu, "
@@ -186,56 +178,36 @@ def device_named(word: str) -> torch.device:
     return device
 
 
-class Follower(ABC):
-    """A copy of the model in training that is tested in its place."""
+class Follower:
+    """A copy of the model in training that is tested in its place.
 
-    def __init__(self, model: nn.Module) -> None:
-        """Start from a copy of `model`."""
+    With a decay it is the moving average decay * average + (1 - decay) * weights; the decay is at
+    most (1 + t) / (10 + t). Else it lies between the initial and the present weights: start +
+    share * (present - start).
+
+    Source: Wortsman et al., "Robust fine-tuning of zero-shot models", 2022, for the second.
+    """
+
+    def __init__(self, model: nn.Module, decay: float, share: float | None = None) -> None:
+        """Start from a copy of `model`; `share` counts if the decay is 0."""
         self.model = copy.deepcopy(model).requires_grad_(False)
         self._own: list[Tensor] = list(self.model.parameters())
         self._weights: list[Tensor] = list(model.parameters())
         self._buffers = list(zip(self.model.buffers(), model.buffers(), strict=True))
+        self._decay, self._share = decay, share or 0.0
+        self._start = [] if decay else [weight.clone() for weight in self._own]
 
     @torch.no_grad()
     def update(self, n_updates: int) -> None:
         """Compute the weights after an update of the model; buffers are copied."""
-        self._update_weights(n_updates)
-        for own, buffer in self._buffers:
-            own.copy_(buffer)
-
-    @abstractmethod
-    def _update_weights(self, n_updates: int) -> None: ...
-
-
-class Average(Follower):
-    """Moving average: average = decay * average + (1 - decay) * weights, after every update."""
-
-    def __init__(self, model: nn.Module, decay: float) -> None:
-        """Start from a copy of `model`."""
-        super().__init__(model)
-        self._decay = decay
-
-    def _update_weights(self, n_updates: int) -> None:
-        """The decay is smaller at the beginning: at most (1 + t) / (10 + t)."""
-        decay = min(self._decay, (1 + n_updates) / (10 + n_updates))
-        torch._foreach_lerp_(self._own, self._weights, 1 - decay)
-
-
-class Interpolation(Follower):
-    """Weights between the initial and the present ones: start + share * (present - start).
-
-    Source: Wortsman et al., "Robust fine-tuning of zero-shot models", 2022.
-    """
-
-    def __init__(self, model: nn.Module, share: float) -> None:
-        """Start from a copy of `model`; its weights are the initial ones."""
-        super().__init__(model)
-        self._share = share
-        self._start = [weight.detach().clone() for weight in self._own]
-
-    def _update_weights(self, n_updates: int) -> None:
-        torch._foreach_copy_(self._own, self._start)
-        torch._foreach_lerp_(self._own, self._weights, self._share)
+        share = self._share
+        if self._decay:
+            share = 1 - min(self._decay, (1 + n_updates) / (10 + n_updates))
+        if self._start:
+            torch._foreach_copy_(self._own, self._start)
+        torch._foreach_lerp_(self._own, self._weights, share)
+        for buffer, present in self._buffers:
+            buffer.copy_(present)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Networks by name (`wrn` is the paper's), and whether one fits in memory."""
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
@@ -57,15 +57,8 @@ class WideResNetSpec:
         """The network for images of (channels, height, width)."""
         from mixmood.ssl.models.wrn import WideResNet
 
-        return WideResNet(
-            n_classes=n_classes,
-            channels=shape[0],
-            groups=self.groups,
-            blocks=self.blocks,
-            widening=self.widening,
-            first_filters=self.filters_for(shape[1]),
-            shortcut=self.shortcut,
-        )
+        settings = vars(self) | {"first_filters": self.filters_for(shape[1])}
+        return WideResNet(n_classes=n_classes, channels=shape[0], **settings)
 
     def filters_for(self, height: int) -> int:
         """The filters of the first convolution for images of this height."""
@@ -108,11 +101,10 @@ def model_spec(word: str) -> WideResNetSpec | TunedSpec:
     name, _, changes = word.partition(":")
     if name not in MODELS:
         raise unknown_name("model", name, [*MODELS, TUNED, "head"])
-    known = [field.name for field in fields(WideResNetSpec)]
     values: dict[str, Any] = {}
     for change in filter(None, changes.split(",")):
         key, _, value = change.partition("=")
-        check_name("setting of a Wide-ResNet", key, known)
+        check_name("setting of a Wide-ResNet", key, vars(MODELS[name]))
         if key != "shortcut" and not value.isdecimal():
             raise OptionError(f"{key} of a Wide-ResNet must be a whole number; got '{value}'.")
         values[key] = value if key == "shortcut" else int(value)

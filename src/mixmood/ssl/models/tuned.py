@@ -33,10 +33,8 @@ class Padded(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The convolved features."""
-        if self._pads[0] == self._pads[1] == self._pads[2] == self._pads[3]:
-            pad = self._pads[0]
-        else:
-            x, pad = functional.pad(x, self._pads), 0
+        is_even = len(set(self._pads)) == 1
+        x, pad = (x, self._pads[0]) if is_even else (functional.pad(x, self._pads), 0)
         return functional.conv2d(x, self.weight, self.bias, self._stride, pad, 1, self._groups)
 
 
@@ -49,12 +47,18 @@ class TunedNetwork(nn.Module):
     def __init__(self, n_classes: int) -> None:
         """Read the packaged file; the weights of the head are 0 until `start_from` is called."""
         super().__init__()
-        graph = _graph()
-        constants = _constants(graph)
+        with needing("Fine-tuning the backbone", "train"):
+            import onnx
+            from onnx import numpy_helper
+        content = files("mixmood.features.backbones").joinpath(WEIGHTS).read_bytes()
+        graph = onnx.load_from_string(content).graph
+        constants = {
+            tensor.name: numpy_helper.to_array(tensor).astype(np.float32)
+            for tensor in graph.initializer
+        }
         self._steps: list[tuple[str, list[str], str, Any]] = []
         self.body = nn.ModuleList()
-        self.mean = np.zeros(3, np.float32)
-        self.deviation = np.ones(3, np.float32)
+        self.mean, self.deviation = np.zeros(3, np.float32), np.ones(3, np.float32)
         for node in graph.node:
             self._add(node, constants)
         self.head = nn.Linear(1280, n_classes)
@@ -68,11 +72,7 @@ class TunedNetwork(nn.Module):
             constants |= {output: constants[inputs[0]]} if inputs[0] in constants else {}
             self._steps.append(("Same", inputs, output, None))
         elif kind in ("Sub", "Div"):
-            value = constants[inputs[1]].reshape(-1).astype(np.float32)
-            if kind == "Sub":
-                self.mean = value
-            else:
-                self.deviation = value
+            setattr(self, {"Sub": "mean", "Div": "deviation"}[kind], constants[inputs[1]].ravel())
             self._steps.append(("Same", inputs, output, None))
         elif kind == "Conv":
             weight, bias = (torch.from_numpy(constants[name].copy()) for name in inputs[1:])
@@ -122,9 +122,7 @@ class TunedNetwork(nn.Module):
     def start_from(self, images: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
         """Set the head to the supervised solution on the frozen features of labelled images.
 
-        Args:
-            images: Pixels of 0 to 255, shape (n, 3, side, side).
-            codes: Their classes, shape (n,).
+        Pixels are 0 to 255, shape (n, 3, side, side).
         """
         scale = self.standardise()
         parts = [self.features(scale(part.float())) for part in torch.split(images, BATCH)]
@@ -132,19 +130,3 @@ class TunedNetwork(nn.Module):
         head = fit_head("supervised", features, codes, n_classes, None, rng_for(0, "start"))
         self.head.weight.copy_(torch.from_numpy(np.asarray(head.weights.T, np.float32)))
         self.head.bias.copy_(torch.from_numpy(np.asarray(head.bias, np.float32)))
-
-
-def _graph() -> Any:
-    with needing("Fine-tuning the backbone", "train"):
-        import onnx
-    content = files("mixmood.features.backbones").joinpath(WEIGHTS).read_bytes()
-    return onnx.load_from_string(content).graph
-
-
-def _constants(graph: Any) -> dict[str, NDArray[np.float32]]:
-    from onnx import numpy_helper
-
-    return {
-        tensor.name: numpy_helper.to_array(tensor).astype(np.float32)
-        for tensor in graph.initializer
-    }
