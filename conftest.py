@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.fixtures.browser",
     "tests.fixtures.cluster",
     "tests.fixtures.few_draws",
+    "tests.fixtures.loaded_once",
     "tests.fixtures.once",
     "tests.fixtures.scheduling",
     "tests.fixtures.testbed",
@@ -31,7 +32,11 @@ def pytest_addoption(parser):
     )
 
 
+gc.disable()  # what imports make stays: see below
+
+
 def pytest_collection_finish():
     """What is imported by now stays: to look through it again and again took 5 % of all time."""
+    gc.enable()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

@@ -82,7 +82,7 @@ def test_predictions_as_a_table(sets, tmp_path):
 
 @pytest.mark.parametrize("by", ["gain", "distance"])
 def test_a_ranking_draws_itself(report, sets, by):
-    drawn = report if by == "gain" else mixmood.rank(*sets, draws=2, until=None, by=by)
+    drawn = report if by == "gain" else mixmood.rank(*sets, draws=2, until=None, probe=False, by=by)
     axes = drawn.plot()
     assert next(word.get_text() for word in axes.get_yticklabels()) == drawn.best
     assert by in axes.get_xlabel()
@@ -131,11 +131,11 @@ def test_the_rows_of_correlate_can_be_loaded(tmp_path):
 
 def test_a_filter_is_given_where_images_are(kept, sets):
     labelled, _ = sets
-    report = mixmood.rank(labelled, {"kept": kept}, draws=2, until=None)
+    report = mixmood.rank(labelled, {"kept": kept}, draws=2, until=None, probe=False)
     assert report.candidates[0].n_images == kept.record.n_kept
-    assert mixmood.rank(labelled, kept, draws=2, until=None).best == kept.record.pool
+    assert mixmood.rank(labelled, kept, draws=2, until=None, probe=False).best == kept.record.pool
     assert mixmood.embed(kept).paths == kept.paths
-    nothing = mixmood.filter(labelled, sets[1]["far"], threshold=9e9)
+    nothing = mixmood.filter(labelled, sets[1]["far"], threshold=9e9, probe=False)
     with pytest.raises(InputError, match="keeps no image. Filter again with a larger keep"):
         mixmood.embed(nothing)
 
@@ -172,5 +172,5 @@ def test_features_with_their_classes_are_a_labelled_set(folder, small_backbone):
     (folder / "dark" / "broken.png").unlink()
     found = mixmood.embed(folder, backbone=small_backbone, cache=None)
     more, pool = found[np.repeat(np.arange(6), 4)], np.random.default_rng(0).normal(size=(40, 48))
-    report = mixmood.rank(more, {"a": pool}, draws=2)
+    report = mixmood.rank(more, {"a": pool}, draws=2, probe=False)
     assert report.labelled.classes == {"dark": 12, "light": 12}

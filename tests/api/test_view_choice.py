@@ -83,7 +83,7 @@ def test_a_ranking_uses_the_backbone_that_classifies_best_and_says_so(sets):
 
 def test_a_filter_and_a_head_use_it_too(sets):
     kept = mixmood.filter(
-        sets / "labelled", sets / "pool", backbone="auto:blind,seeing", out=sets / "kept.csv"
+        sets / "labelled", sets / "pool", backbone="auto:blind,seeing", probe=False
     )
     assert kept.record.view["backbone"] == "seeing"
     lines = Recorder()
@@ -209,7 +209,7 @@ def test_the_same_labelled_set_has_the_same_view_in_every_command(sets):
     ranked = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, **AUTO, **QUICK)
     assert len(ranked.view["compared"]) == 9
     kept = mixmood.filter(
-        sets / "labelled", sets / "pool", out=sets / "kept.csv", save=sets / "f.npz", seed=3, **AUTO
+        sets / "labelled", sets / "pool", probe=False, save=sets / "f.npz", seed=3, **AUTO
     )
     trained = mixmood.train(sets / "labelled", out=sets / "run", seed=5, **AUTO)
     assert ranked.view == kept.record.view == trained.record.view
@@ -280,7 +280,7 @@ def test_the_next_command_names_the_view_that_was_asked_for(sets):
     plan = RankingPlan(resolution=64, depth="both", seed=3)
     assert carried(plan, TrainingPlan) == ["--resolution", "64", "--depth", "both", "--seed", "3"]
     words = ["filter", str(sets / "labelled"), str(sets / "pool"), "--out", str(sets / "kept.csv")]
-    done = CliRunner().invoke(app, [*words, "--resolution", "64", "--depth", "both", "--keep", "3"])
+    done = CliRunner().invoke(app, [*words, "--resolution", "64", "--depth", "both", "--no-probe"])
     assert done.exit_code == 0, done.output
     assert "--resolution 64 --depth both" in done.stdout.splitlines()[-1]
     assert "64 px, both" in done.stdout.splitlines()[0]

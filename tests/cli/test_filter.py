@@ -7,14 +7,15 @@ import zipfile
 import numpy as np
 import pytest
 from PIL import Image
-from tests.fixtures.filter_command import COLUMNS, filtered, invoke, rows_of, small
+from tests.fixtures.filter_command import COLUMNS, LEAST, filtered, invoke, rows_of, small
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
 
 
 def test_the_list_has_a_row_for_every_image_and_names_every_reason(in_images, tmp_path):
-    result = filtered(*small("--keep", 15, "--out", tmp_path / "kept.csv"))
+    sets = ("labelled", "crawl", "--resolution", 64)
+    result = filtered(*sets, "--keep", 15, "--out", tmp_path / "kept.csv")
     rows = rows_of(tmp_path / "kept.csv")
     assert list(rows[0]) == [*COLUMNS, "predicted_class", "confidence"]
     assert [int(row["index"]) for row in rows] == list(range(30))
@@ -70,15 +71,15 @@ def test_a_list_is_a_pool_for_the_other_commands(in_images, tmp_path, suffix, po
         assert list(tmp_path.iterdir()) == []
         return
     first = tmp_path / f"kept.{suffix}"
-    words = ("labelled", pool, "--resolution", 64, "--threshold", "-99", "--out", first)
+    words = ("labelled", pool, *LEAST, "--threshold", "-99", "--out", first)
     filtered(*words, "--json", tmp_path / "kept.json")
     n_kept = json.loads((tmp_path / "kept.json").read_text())["n_kept"]
     assert n_kept >= 20
-    filtered("labelled", first, "--resolution", 64, "--keep", 20, "--out", tmp_path / "again.csv")
+    filtered("labelled", first, *LEAST, "--keep", 20, "--out", tmp_path / "again.csv")
     rows = rows_of(tmp_path / "again.csv")
     assert len(rows) == n_kept
     assert not any("broken" in row["path"] for row in rows)
-    quick = ["--resolution", "64", "--draws", "2", "--no-probe", "--json", "-"]
+    quick = [*map(str, LEAST), "--draws", "2", "--json", "-"]
     ranked = CliRunner().invoke(app, ["rank", "labelled", str(tmp_path / "again.csv"), *quick])
     assert ranked.exit_code == 0, ranked.stderr
     assert json.loads(ranked.stdout)["candidates"][0]["n_images"] == 20
@@ -153,7 +154,7 @@ def test_deep_images_are_scaled_as_the_labelled_ones(tmp_path):
         deep(tmp_path / "crawl" / f"dark{i}.png", 40, 200 + int(rng.integers(9)) + 10 * i)
     places = tmp_path / "labelled", tmp_path / "crawl"
     out, saved = tmp_path / "k.csv", tmp_path / "f.npz"
-    filtered(*places, "--resolution", 64, "--keep", 15, "--out", out, "--save", saved)
+    filtered(*places, *LEAST, "--keep", 15, "--out", out, "--save", saved)
     kept = [row["path"] for row in rows_of(out) if row["keep"] == "1"]
     assert not any("dark" in path for path in kept)
     again = tmp_path / "again.csv"
@@ -187,11 +188,11 @@ def test_noise_has_the_size_of_the_labelled_images_and_is_found_again(in_images,
     for path in (in_images / "labelled").rglob("*.png"):
         (big / path.parent.name).mkdir(parents=True, exist_ok=True)
         Image.open(path).resize((40, 40)).save(big / path.parent.name / path.name)
-    words = (big, "noise:gaussian?count=60", "--resolution", 64, "--keep", 9, "--seed", 3)
+    words = (big, "noise:gaussian?count=60", *LEAST, "--keep", 9, "--seed", 3)
     filtered(*words, "--out", tmp_path / "k.csv")
     rows = rows_of(tmp_path / "k.csv")
     assert {row["pool"] for row in rows} == {"noise:gaussian?count=60&size=40&seed=3"}
-    again = (big, tmp_path / "k.csv", "--resolution", 64, "--keep", 9, "--seed", 4)
+    again = (big, tmp_path / "k.csv", *LEAST, "--keep", 9, "--seed", 4)
     filtered(*again, "--score", "knn", "--out", tmp_path / "again.csv")
     first = {row["path"]: row["nearest"] for row in rows}
     assert {row["path"]: row["nearest"] for row in rows_of(tmp_path / "again.csv")} == {

@@ -59,6 +59,6 @@ def test_a_folder_of_links_that_was_interrupted_is_finished(in_images, tmp_path)
 
 def test_the_borderline_images_are_on_a_page_to_keep_or_drop(in_images, tmp_path):
     page = tmp_path / "review.html"
-    filtered(*small("--out", tmp_path / "kept.csv", "--review", page, "--keep", 10, "--no-probe"))
+    filtered(*small("--out", tmp_path / "kept.csv", "--review", page, "--keep", 10))
     assert "Keep these" in page.read_text()
     assert page.read_text().count("data:image/jpeg;base64,") > 10

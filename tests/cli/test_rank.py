@@ -56,13 +56,17 @@ def own_cache(folders, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE", str(folders.parent / "pools-cache"))
 
 
+VIEW = ("--resolution", 96, "--depth", "last")
+"""For rankings whose view no test looks at."""
+
+
 @pytest.fixture(scope="module")
 def run(folders, tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
     sets = (folders / "labelled", f"web={folders / 'near'}", folders / "dark")
     measures = ("--measure", "cosine", "--measure", "l2")
     files = ("--json", out / "r.json", "--csv", out / "r.csv")
-    result = in_process("rank", *sets, "--draws", 4, *measures, *files, "--cache", "none")
+    result = in_process("rank", *sets, "--draws", 4, *measures, *files, *VIEW, "--cache", "none")
     assert result.exit_code == 0, result.stderr
     return result, out
 
@@ -94,21 +98,21 @@ def test_json_and_csv_hold_the_same_ranking(run):
 
 def test_json_to_stdout_prints_nothing_else(folders):
     """See also `security/test_no_network`, where it is another process."""
-    words = ("--draws", 2, "--measure", "l2", "--no-probe", "--json", "-")
+    words = ("--draws", 2, "--measure", "l2", "--no-probe", *VIEW, "--json", "-")
     result = in_process("rank", folders / "labelled", folders / "near", *words)
     assert json.loads(result.stdout)["best"] == "near"
 
 
 def test_csv_to_stdout_prints_nothing_else(folders, monkeypatch):
     monkeypatch.chdir(folders)
-    result = in_process("rank", "labelled", "near", "--draws", 2, "--no-probe", "--csv", "-")
+    result = in_process("rank", "labelled", "near", "--draws", 2, "--no-probe", *VIEW, "--csv", "-")
     (row,) = csv.DictReader(result.stdout.splitlines())
     assert (row["name"], row["measure"]) == ("near", "cosine")
 
 
 def test_a_second_run_from_the_cache_gives_the_same_bytes(folders, monkeypatch, tmp_path):
     monkeypatch.chdir(folders)
-    words = ("rank", "labelled", "near", "--draws", 3, "--measure", "l2", "--json", "-")
+    words = ("rank", "labelled", "near", "--draws", 3, "--measure", "l2", *VIEW, "--json", "-")
     cached, uncached = ("--cache", tmp_path), ("--cache", "none")
     first, second, uncached = (
         in_process(*words, *more).stdout for more in (cached, (*cached, "--jobs", 1), uncached)
@@ -201,7 +205,7 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
         [
             sys.executable, "-m", "mixmood", "rank", "labelled",
             "noise:gaussian?count=100000&size=64", "--draws", "900", "--json", "out.json",
-            "--cache", str(cache),
+            "--cache", str(cache), "--resolution", "64",
         ],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -244,7 +248,7 @@ def test_help_imports_nothing_heavy():
 def test_a_small_pool_is_set_aside_and_the_rest_is_ranked(folders, monkeypatch):
     monkeypatch.chdir(folders)
     prepare_mistakes(folders)
-    words = ("--measure", "l2", "--draws", 3, "--no-probe", "--json", "-")
+    words = ("--measure", "l2", "--draws", 3, "--no-probe", *VIEW, "--json", "-")
     result = in_process("rank", "labelled", "near", "few", *words)
     assert result.exit_code == 0, result.stderr
     record = json.loads(result.stdout)
