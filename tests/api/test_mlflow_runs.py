@@ -18,9 +18,10 @@ QUICK = {"draws": 4, "probe": False, "jobs": 1}
 
 
 @pytest.fixture(scope="module")
-def uri(tmp_path_factory):
+def uri(tmp_path_factory, mlflow_database):
     """One file for all tests: to make its tables takes a second."""
-    return f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/runs.db"
+    mlflow_database(place := tmp_path_factory.mktemp("mlflow") / "runs.db")
+    return f"sqlite:///{place}"
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from mixmood.testbed.cells import runs
 from mixmood.testbed.config import parse_config
 
 fuzzed = settings(
-    max_examples=int(os.environ.get("MIXMOOD_FUZZ_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("MIXMOOD_FUZZ_EXAMPLES", "25")),
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),

@@ -126,7 +126,7 @@ class Labelled(FeatureArray):
 
 @pytest.fixture(scope="module")
 def sets():
-    return class_sets(40, 500, (9, 10), WIDTH)
+    return class_sets(40, 200, (9, 10), WIDTH)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_a_labelled_set_with_classes_is_probed(sets, ranked):
     )
     assert same.probe.algorithm == "pseudo-label"
     assert same.probe.gain > foreign.probe.gain
-    assert same.probe.n_pool == 500
+    assert same.probe.n_pool == 200
     assert same.useful_share.share > foreign.useful_share.share
     assert {same.advice, foreign.advice} <= {"use", "filter", "avoid", "unsure"}
     assert foreign.advice != "use"

@@ -37,7 +37,7 @@ def test_an_interval_covers_the_distance_of_many_images(rng):
     plan = RankingPlan(sample_size=20, draws=20).fitted(60)
     draws = [
         compare(features(rng, 20), [features(rng, 20, 0.5), features(rng, 20)], ["cosine"])[0]
-        for _ in range(1000)
+        for _ in range(300)
     ]
     truth = np.abs([inter - intra for inter, intra in draws]).mean()
     n_covered, n_runs = 0, 20

@@ -50,7 +50,9 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(sets):
 
 def test_a_report_can_be_pickled_and_copied(rng, small_backbone):
     pools = rng.integers(0, 255, (2, 20, 8, 8, 3), dtype=np.uint8)
-    report = mixmood.rank(pools[0], {"pool": pools[1]}, draws=4, cache=None)
+    report = mixmood.rank(
+        pools[0], {"pool": pools[1]}, draws=4, backbone=small_backbone, cache=None
+    )
     for same in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
         assert same == report
         assert same.to_json() == report.to_json()
@@ -104,8 +106,9 @@ def test_images_in_folders_are_ranked_and_the_labels_are_told(tmp_path, rng):
         folder_of(tmp_path / "labelled" / name, noise(rng, 8, low, low + 60))
     folder_of(tmp_path / "same", noise(rng, 20, 0, 240))
     report = mixmood.rank(
-        tmp_path / "labelled", [tmp_path / "same", "noise:gaussian?count=20&size=16"], draws=3
-    )
+        tmp_path / "labelled", [tmp_path / "same", "noise:gaussian?count=20&size=16"],
+        draws=3, resolution=96, depth="last", probe=False,
+    )  # fmt: skip
     assert report.labelled.classes == {"bright": 8, "dark": 8}
     assert {c.name for c in report.candidates} == {"same", "gaussian"}
     assert report.backbone["name"] == "efficientnet-lite0"
@@ -120,7 +123,9 @@ def test_an_image_beside_the_class_folders_is_named_where_classes_are_missing(
         picture = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
         Image.fromarray(picture).save(folder / f"{index}.png")
     pool = rng.integers(0, 255, (20, 8, 8, 3), dtype=np.uint8)
-    report = mixmood.rank(tmp_path / "labelled", {"pool": pool}, draws=4, cache=None)
+    report = mixmood.rank(
+        tmp_path / "labelled", {"pool": pool}, draws=4, backbone=small_backbone, cache=None
+    )
     assert report.labelled.classes is None
     assert report.warnings == (
         "labelled: 1 of 16 images is in no class folder, such as 5.png: the set counts as "

@@ -6,6 +6,8 @@ from PIL import Image
 
 import mixmood
 
+QUICK = {"sample_size": 4, "draws": 2, "resolution": 64, "depth": "last"}
+
 
 @pytest.fixture
 def sets(tmp_path):
@@ -25,7 +27,7 @@ def sets(tmp_path):
 
 def test_a_ranking_reports_its_range_and_what_does_not_fit_it(sets):
     pools = {name: sets / name for name in ("alike", "dark", "black")}
-    report = mixmood.rank(sets / "labelled", pools, sample_size=4, draws=2, cache=None, jobs=1)
+    report = mixmood.rank(sets / "labelled", pools, **QUICK, cache=None, jobs=1)
     assert any("scaled by one range, fitted on the labelled images" in n for n in report.notes)
     by_name = {candidate.name: " ".join(candidate.warnings) for candidate in report.candidates}
     assert report.best == "alike"
