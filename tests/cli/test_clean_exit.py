@@ -86,6 +86,7 @@ def ended(process, temporary):
 @pytest.mark.slow
 def test_a_ranking_ends_clean(start, tmp_path):
     words = ["rank", "labelled", "pool", "array=pool.npy", "--draws", "2", "--measure", "l2"]
+    words += ["--resolution", "64", "--depth", "last"]
     outputs = ["--json", "rank.json", "--csv", "rank.csv", "--html", "rank.html"]
     code, out, err = ended(start(*words, *outputs), tmp_path / "temporary")
     assert (code, err) == (0, "")
