@@ -111,17 +111,10 @@ WIDTH = 48
 QUICK = {"draws": 2, "until": None}
 
 
-class Labelled(FeatureArray):
+def labelled_set(features, codes):
     """Features with classes."""
-
-    def __init__(self, features, codes):
-        super().__init__(features, "mine")
-        self.codes = codes
-
-    @property
-    def labels(self):
-        names = tuple(f"class {k}" for k in range(self.codes.max() + 1))
-        return Labels(self.codes.astype(np.int32), names)
+    names = tuple(f"class {k}" for k in range(codes.max() + 1))
+    return FeatureArray(features, "mine", Labels(codes.astype(np.int32), names))
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +126,7 @@ def sets():
 def ranked(sets):
     """The ranking with default options, which several tests look at."""
     features, codes, pools = sets
-    return mixmood.rank(Labelled(features, codes), pools, cache=None, **QUICK)
+    return mixmood.rank(labelled_set(features, codes), pools, cache=None, **QUICK)
 
 
 def test_a_labelled_set_with_classes_is_probed(sets, ranked):
@@ -149,13 +142,13 @@ def test_a_labelled_set_with_classes_is_probed(sets, ranked):
     assert {same.advice, foreign.advice} <= {"use", "filter", "avoid", "unsure"}
     assert foreign.advice != "use"
     assert report.answer
-    assert report.to_json() == mixmood.rank(Labelled(features, codes), pools, **QUICK).to_json()
+    assert report.to_json() == mixmood.rank(labelled_set(features, codes), pools, **QUICK).to_json()
 
 
 def test_the_reading_moves_distances_but_not_the_probe(sets):
     features, codes, pools = sets
     early, full = (
-        mixmood.rank(Labelled(features, codes), pools, until=until) for until in (0.99, None)
+        mixmood.rank(labelled_set(features, codes), pools, until=until) for until in (0.99, None)
     )
     assert [c.probe for c in early.candidates] == [c.probe for c in full.candidates]
 
@@ -164,14 +157,14 @@ def test_permuted_labels_are_never_told_to_use_a_pool(sets):
     features, codes, pools = sets
     for seed in range(3):
         permuted = np.random.default_rng(seed).permutation(codes)
-        report = mixmood.rank(Labelled(features, permuted), pools, **QUICK)
+        report = mixmood.rank(labelled_set(features, permuted), pools, **QUICK)
         assert {c.advice for c in report.candidates} <= {"unsure", "avoid"}
         assert report.by == "distance"
 
 
 def test_pools_are_ordered_by_gain_unless_distance_is_asked_for(sets, ranked):
     features, codes, pools = sets
-    by_distance = mixmood.rank(Labelled(features, codes), pools, **QUICK, by="distance")
+    by_distance = mixmood.rank(labelled_set(features, codes), pools, **QUICK, by="distance")
     assert [c.rank for c in by_distance.candidates] == [
         c.measures["cosine"].rank for c in by_distance.candidates
     ]
@@ -207,7 +200,7 @@ def test_features_and_their_labels_may_be_given_as_a_pair(sets):
 
 def test_no_probe_measures_no_gain(sets):
     features, codes, pools = sets
-    report = mixmood.rank(Labelled(features, codes), pools, **QUICK, probe=False)
+    report = mixmood.rank(labelled_set(features, codes), pools, **QUICK, probe=False)
     assert report.candidates[0].probe is None
     assert report.by == "distance"
     assert "probe" not in " ".join(report.notes)
@@ -229,7 +222,7 @@ def test_options_that_make_no_sense_are_refused(sets, options, message):
 
 def test_groups_come_from_the_path_and_must_match_every_image(sets, ranked):
     features, codes, pools = sets
-    labelled = Labelled(features, codes)
+    labelled = labelled_set(features, codes)
     every_ten = mixmood.rank(labelled, pools, **QUICK, groups=r"\[(\d)\d?\]")
     assert every_ten.candidates[0].probe is not None
     assert every_ten.candidates[0].probe != ranked.candidates[0].probe
@@ -262,7 +255,7 @@ def test_reading_fewer_labelled_images_for_distances_does_not_move_the_probe():
     """Rounds of ten draws of 8 need 160 labelled images, the first round 32."""
     rng = np.random.default_rng(0)
     codes = np.arange(180) % 3
-    labelled = Labelled(of_class(rng, codes, WIDTH), codes)
+    labelled = labelled_set(of_class(rng, codes, WIDTH), codes)
     pools = {
         "same": of_class(rng, rng.integers(0, 3, 90), WIDTH),
         "far": 9 + of_class(rng, codes, WIDTH),
@@ -279,7 +272,9 @@ def test_a_class_that_is_never_predicted_gets_a_warning_and_a_balanced_accuracy(
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1], [42, 2])
     report = mixmood.rank(
-        Labelled(rng.normal(size=(44, WIDTH)), codes), {"a": rng.normal(size=(90, WIDTH))}, **QUICK
+        labelled_set(rng.normal(size=(44, WIDTH)), codes),
+        {"a": rng.normal(size=(90, WIDTH))},
+        **QUICK,
     )
     accuracy = report.labelled.accuracy
     assert (accuracy.value, accuracy.balanced) == (pytest.approx(42 / 44), 0.5)

@@ -16,15 +16,11 @@ def of_class(rng, code, n):
     return np.abs(rng.normal(size=(n, 6))) + 6 * np.eye(6)[code]
 
 
-class Labelled(FeatureArray):
-    """Features with classes."""
-
-    labels = Labels(np.repeat(np.arange(3), 20).astype(np.int32), ("rose", "tulip", "lily"))
-
-
 @pytest.fixture
 def labelled(rng):
-    return Labelled(np.concatenate([of_class(rng, code, 20) for code in range(3)]), "mine")
+    """Features with classes."""
+    labels = Labels(np.repeat(np.arange(3), 20).astype(np.int32), ("rose", "tulip", "lily"))
+    return FeatureArray(np.concatenate([of_class(rng, c, 20) for c in range(3)]), "mine", labels)
 
 
 def test_the_shares_are_those_of_the_pool(labelled, rng):
