@@ -10,8 +10,8 @@ from PIL import Image
 
 from mixmood.data.open import open_pool
 
-HERE = Path(__file__).resolve().parents[3]
-PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", HERE.parent / "shared" / "data"))
+ROOT = Path(__file__).resolve().parents[2]
+PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", ROOT.parent / "shared" / "data"))
 SHAPES = {
     "mnist": (12_000, (28, 28)),
     "cifar10": (12_000, (32, 32, 3)),
