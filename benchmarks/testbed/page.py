@@ -6,6 +6,7 @@ With the store of the runs, its tables, figures and records are written into the
 """
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,12 @@ def runs_of(folder: Path) -> list[str]:
     return [f"{counted(len(rows), 'run')}, {seeds}.", "", *table("task | view of the runs", body)]
 
 
+def below_title(text: str) -> str:
+    """A section of the page: its own title, if it has one, and all below it are one level lower."""
+    lower = re.sub("^#", "##", text, flags=re.MULTILINE) if text.startswith("# ") else text
+    return lower.rstrip("\n")
+
+
 def page(folder: Path) -> str:
     """The whole text."""
     name = folder.name
@@ -60,7 +67,7 @@ def page(folder: Path) -> str:
     lines = [f"# results/{name}", "", *commands(name, seeds), ""]
     if is_bed:
         lines += [*runs_of(folder), ""]
-    parts = [section(folder).rstrip("\n") for section in SECTIONS[name]]
+    parts = [below_title(section(folder)) for section in SECTIONS[name]]
     return "\n".join(lines) + "\n" + "\n\n".join(parts) + "\n"
 
 
