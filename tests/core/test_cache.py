@@ -1,5 +1,8 @@
 """The feature cache: it keeps rows and indexes, forgets the oldest, and lies where it is told."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -139,3 +142,28 @@ def test_a_size_that_is_no_number_of_megabytes_is_refused(text, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE_MB", text)
     with pytest.raises(OptionError, match=f"megabytes, from 1 to 999999999; got '{text[:20]}'"):
         limit_from_environment()
+
+
+def test_rows_are_kept_while_other_threads_find_old_ones(tmp_path):
+    """A row that is found after an hour is noted for renewal, by any thread, at any moment."""
+    now = [0.0]
+    cache = FeatureCache(tmp_path, now=lambda: now[0])
+    old = {bytes([k]) * 20: np.ones(4, np.float32) for k in range(50)}
+    cache.put(old)
+    now[0] = 7200.0
+    cache.get(list(old)[:1])
+    is_within = threading.Event()
+
+    def keys():
+        for key in old:
+            is_within.set()
+            time.sleep(0.001)
+            yield key
+
+    reader = threading.Thread(target=lambda: cache.get(keys()))
+    reader.start()
+    is_within.wait()
+    cache.put({b"new": np.ones(4, np.float32)})
+    reader.join()
+    assert list(cache.get([b"new"])) == [b"new"]
+    assert not cache.warnings

@@ -201,12 +201,14 @@ def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]
     features = np.concatenate([sample.features for sample in run.pools])
     chances = run.trained.head.predict_proba(features)
     likeliest = chances.argmax(axis=1)
-    owners = [(sample, np.array([k])) for sample in run.pools for k in range(len(sample))]
-    found = {}
+    starts, found = np.cumsum([0, *map(len, run.pools)]), {}
     for code in np.unique(likeliest).tolist():
         rows = np.flatnonzero(likeliest == code)
         best = rows[np.argsort(-chances[rows, code], kind="stable")[:N_TILES]]
-        found[names[code]] = tuple(tile for row in best for tile in _tiles(*owners[row]))
+        places = [(int(np.searchsorted(starts, row, "right")) - 1, row) for row in best]
+        found[names[code]] = tuple(
+            tile for k, row in places for tile in _tiles(run.pools[k], np.array([row - starts[k]]))
+        )
     return found
 
 

@@ -134,8 +134,9 @@ class FeatureCache:
         date = int(self._now())
         packed = ((key, np.float32(row).tobytes()) for key, row in rows.items())
         values = ((key, row, zlib.crc32(row), date) for key, row in packed)
-        touched = ((date, key) for key in self._touched)
         with self._database() as db:
+            # Within the lock: other threads find rows, and touch them, at the same time.
+            touched = [(date, key) for key in self._touched]
             with db:
                 db.execute("BEGIN IMMEDIATE")
                 db.executemany("INSERT OR REPLACE INTO features VALUES (?, ?, ?, ?)", values)

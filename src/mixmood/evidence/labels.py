@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from mixmood.core.arrays import Array, Codes, Rows
 from mixmood.core.errors import InputError
@@ -25,6 +24,7 @@ from mixmood.evidence.accuracy import (
 from mixmood.evidence.choice import MOST_FOLDS_WORK
 from mixmood.heads.linear import directions
 from mixmood.heads.problem import ROUGH_TOLERANCE, JointRows, LabelledRows, work_of
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.folds import Folds, repeated_folds
 from mixmood.numerics.logistic import RowSpace, fit_logistic, row_space
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows

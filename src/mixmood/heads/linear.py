@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError, ShapeError
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import checked_features
 from mixmood.numerics.logistic import Logistic
 from mixmood.numerics.neighbours import unit_rows

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import RangedSettings, ranged
 from mixmood.numerics.neighbours import cosine_neighbours
 

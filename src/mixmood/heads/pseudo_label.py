@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import RangedSettings, ranged
 
 FULL_SHARE = 0.2

@@ -1,8 +1,7 @@
-"""The temperature that calibrates probabilities, and the likelihood of labels."""
+"""Probabilities from logits: softmax, and the temperature that calibrates it."""
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from mixmood.core.arrays import Array
 
@@ -10,10 +9,20 @@ from mixmood.core.arrays import Array
 def log_softmax(logits: Array, axis: int = -1) -> Array:
     """Logarithms of the class probabilities along an axis.
 
-    Not SciPy's: it asks whether its input is a tensor, and fails where torch is made unavailable.
+    >>> log_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).round(4).tolist()
+    [[-0.6931, -0.6931], [0.0, -1000.0]]
     """
     shifted = logits - logits.max(axis=axis, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True)))
+    shifted -= np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return np.asarray(shifted)
+
+
+def softmax(logits: Array, axis: int = -1) -> Array:
+    """Class probabilities along an axis: exp(logit) over the sum of all exp(logit)."""
+    shares = logits - logits.max(axis=axis, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=axis, keepdims=True)
+    return np.asarray(shares)
 
 
 COLDEST, HOTTEST = 0.05, 20.0
@@ -25,8 +34,11 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
 
     The logits must come from images that the classifier was not trained on (out of fold). The
     likelihood has one maximum in 1/t. If all predictions are right, t is COLDEST; if the logits
-    say nothing about the labels, it is HOTTEST. Their shape is (n, k), or (repeats, n, k) for
-    several cross-validations of the same rows.
+    say nothing about the labels, it is HOTTEST.
+
+    Args:
+        logits: Shape (n, k), or (repeats, n, k) for several cross-validations of the same rows.
+        codes: The class of each row, shape (n,).
 
     Source: Guo et al., "On calibration of modern neural networks", 2017.
     """
@@ -38,7 +50,7 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     # The slope of the log-likelihood falls as 1/t grows: bisection for its zero.
     for _ in range(MAX_UPDATES):
         sharpness = np.sqrt(low * high)
-        slope = float((right - (softmax(sharpness * rows, axis=-1) * rows).sum(axis=1)).mean())
+        slope = float((right - (softmax(sharpness * rows) * rows).sum(axis=1)).mean())
         low, high = (sharpness, high) if slope > 0 else (low, sharpness)
     return float(1 / np.sqrt(low * high))
 
@@ -46,4 +58,4 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
 def log_likelihood(logits: Array, codes: NDArray[np.integer]) -> Array:
     """The logarithm of the probability of the right class: (..., n, k) in, (..., n) out."""
     index = np.broadcast_to(codes, logits.shape[:-1])[..., None]
-    return np.take_along_axis(log_softmax(logits, axis=-1), index, axis=-1)[..., 0]
+    return np.take_along_axis(log_softmax(logits), index, axis=-1)[..., 0]

@@ -33,9 +33,12 @@ def unit_rows(features: Array, centre: Array | None = None) -> Array:
 
 
 def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: int) -> Neighbours:
-    """The references that are most similar to each query; all of them if there are too few.
+    """The references that are most similar to each query.
 
-    The references are the queries if None, but no row is its own neighbour.
+    Args:
+        queries: Shape (n, d).
+        references: Shape (m, d); the queries if None, but no row is its own neighbour.
+        n_neighbours: How many neighbours; if there are fewer references, all of them.
     """
     within = references is None
     others = queries if references is None else references
@@ -50,10 +53,21 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
         cosines = rows @ units.T
         if within:
             cosines[np.arange(len(cosines)), np.arange(block.start, block.stop)] = -np.inf
-        # Stable: of equally similar ones the lower index is first.
-        indices[block] = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
-        similarities[block] = np.take_along_axis(cosines, indices[block], axis=1)
+        indices[block], similarities[block] = _largest(cosines, k)
     return Neighbours(indices, similarities)
+
+
+def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+    """Columns and values of the k largest of each row, the largest first, ties by column."""
+    threshold = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
+    # argpartition would choose arbitrarily among equal values.
+    is_above, is_equal = values > threshold, values == threshold
+    missing = k - is_above.sum(axis=1, keepdims=True)
+    is_kept = is_above | (is_equal & (np.cumsum(is_equal, axis=1) <= missing))
+    columns = np.nonzero(is_kept)[1].reshape(len(values), k)
+    kept = np.take_along_axis(values, columns, axis=1)
+    order = np.argsort(-kept, axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(kept, order, axis=1)
 
 
 COPY_COSINE = 0.985
@@ -70,7 +84,9 @@ def copy_cosine(labelled: Array) -> float:
 
     Features of other backbones may all lie in a narrow cone, where different images have cosines
     above 0.985 too. So a copy must be ten times as near as labelled images are to their neighbours.
-    `labelled` are their unit rows, two or more.
+
+    Args:
+        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
     """
     sample = labelled[:MOST_COMPARED]
     typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
@@ -79,7 +95,12 @@ def copy_cosine(labelled: Array) -> float:
 
 
 def near_copies(features: Array, labelled: Array) -> NDArray[np.bool_]:
-    """Which images are near copies of labelled ones, of which there are two or more; shape (n,)."""
+    """Which images are near copies of labelled ones, shape (n,).
+
+    Args:
+        features: Shape (n, d).
+        labelled: Shape (m, d), m at least 2.
+    """
     units = unit_rows(labelled)
     nearest = cosine_neighbours(features, units, 1).similarities[:, 0]
     return np.asarray(nearest >= copy_cosine(units))

@@ -154,12 +154,21 @@ class ScannedPool:
 
 def gather_parts(parts: PartFolder) -> ScannedPool:
     """The whole pool from its parts; copies and duplicates are found here."""
+    # The hash codes are read first and freed; reading the parts twice saves memory.
+    reasons, problems = _reasons_of_parts(parts)
     scores, classes = np.empty(len(parts)), np.empty(len(parts), np.int32)
+    for start, part in parts:
+        own = slice(start, start + len(part))
+        scores[own], classes[own] = part.scores, part.classes
+    return ScannedPool(scores, classes, reasons, tuple(problems))
+
+
+def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
     reasons, codes = np.zeros(len(parts), np.uint8), np.empty((len(parts), 2), np.uint64)
     problems: list[str] = []
     for start, part in parts:
         own = slice(start, start + len(part))
-        codes[own], scores[own], classes[own] = part.codes, part.scores, part.classes
+        codes[own] = part.codes
         reasons[own][part.is_copy] = COPY_OF_LABELLED
         is_unreadable = part.problems != ""
         reasons[own][is_unreadable] = UNREADABLE
@@ -167,7 +176,7 @@ def gather_parts(parts: PartFolder) -> ScannedPool:
     # A pool image may be a duplicate of a copy of a labelled image: such copies are compared too.
     repeated, _ = originals(codes, reasons != UNREADABLE)
     reasons[repeated[reasons[repeated] == KEPT]] = DUPLICATE
-    return ScannedPool(scores, classes, reasons, tuple(problems))
+    return reasons, problems
 
 
 def decide(

@@ -177,7 +177,7 @@ def labels_from_file(
     without its suffix. InputError if no row names an image, or the table cannot be read.
     """
     with errors_as(InputError, f"Cannot read the labels in {path}"):
-        words, first = _words(path, names, column)
+        words, several, first = _words(path, names, column)
     if words is None:
         return None, ""
     if not any(words):
@@ -185,32 +185,32 @@ def labels_from_file(
             f"{path} has labels, but none of its rows names an image of the folder; its first row "
             f"names '{first[:60]}'. Write paths relative to the folder."
         )
-    counts = np.array([len(found) for found in words])
-    for is_bad, what in (
-        (counts > 1, "gives several classes to"),
-        (counts < 1, "has no label for"),
-    ):
-        if is_bad.any():
+    without = [index for index, word in enumerate(words) if not word]
+    for bad, what in ((sorted(several), "gives several classes to"), (without, "has no label for")):
+        if bad:
             return None, (
-                f"{path.name} {what} {is_bad.sum()} of {len(names)} images, such as "
-                f"{shown_bytes(names[int(is_bad.argmax())])}: the set counts as unlabelled."
+                f"{path.name} {what} {len(bad)} of {len(names)} images, such as "
+                f"{shown_bytes(names[bad[0]])}: the set counts as unlabelled."
             )
-    return labels_from_words([word for (word,) in words]), ""
+    return labels_from_words(words), ""
 
 
 def _words(
     path: Path, names: Sequence[bytes], column: str | None
-) -> tuple[list[set[bytes]] | None, str]:
-    """The classes that rows give each image, None without a column of them; and the first name."""
+) -> tuple[list[bytes] | None, set[int], str]:
+    """The class that rows give each image, and which images they give several; the first name.
+
+    No classes (None) if there is no column of them. An image without a row has an empty class.
+    """
     rows = table_rows(path)
     _, head = next(rows)
     at_label = label_column(head, column)
     if at_label is None:
         # A table without classes, such as one of captions, is not a table of labels.
-        return None, ""
+        return None, set(), ""
     at_name, first = path_column(head, NAME_COLUMNS), ""
     places = _places(names)
-    words: list[set[bytes]] = [set() for _ in names]
+    words, several = [b""] * len(names), set[int]()
     for number, row in rows:
         first = first or row[at_name]
         place = places.get(_bytes(row[at_name]).removeprefix(b"./"), -1)
@@ -221,8 +221,10 @@ def _words(
             )
         label = _bytes(row[at_label])
         if place >= 0 and label:
-            words[place].add(label)
-    return words, first
+            if words[place] not in (b"", label):
+                several.add(place)
+            words[place] = label
+    return words, several, first
 
 
 def _bytes(text: str) -> bytes:

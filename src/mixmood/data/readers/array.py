@@ -118,8 +118,9 @@ class ImageArray(_RowPool, ImageSource):
         super().__init__(rows, name, labels)
         if rows.dtype.kind != "f" or n_bytes(rows.shape, rows.dtype) > _LARGEST_CHECKED:
             return
-        with errors_as(InputError, f"{name}[0:{len(self)}]"):
-            check_unit_range(np.asarray(rows[0 : len(self)]))
+        for first, block in _blocks(rows):
+            with errors_as(InputError, f"{name}[{first}:{first + len(block)}]"):
+                check_unit_range(block)
 
     def fetch(self, index: int) -> NDArray[Any]:
         """The pixels as stored."""
@@ -141,7 +142,8 @@ class FeatureArray(_RowPool, FeatureSource):
             )
         super().__init__(rows, name, labels)
         if n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
-            self._check_finite(np.asarray(rows[0 : len(self)]), np.arange(len(self)))
+            for first, block in _blocks(rows):
+                self._check_finite(block, np.arange(first, first + len(block)))
 
     @property
     def width(self) -> int:
@@ -196,6 +198,13 @@ def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
         raise ShapeError(f"{wanted} It looks like one picture: give it as images[None].")
     if 0 in shape:
         raise InputError(f"{name}: the array has no images (shape {shape}).")
+
+
+def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
+    """All rows in blocks of about 4 MiB, each with the index of its first row."""
+    step = max(1, 4 * 2**20 // max(1, n_bytes(rows.shape[1:], rows.dtype)))
+    for first in range(0, rows.shape[0], step):
+        yield first, np.asarray(rows[first : min(first + step, rows.shape[0])])
 
 
 MAX_UNPACKED_NPZ = 8 * 2**30  # of a compressed .npz, which is only unpacked as a whole

@@ -112,16 +112,20 @@ def list_members(
     members: Iterable[tuple[bytes, bool, tuple[int, ...]]], dtype: np.dtype[Any]
 ) -> Listing:
     """The images, sorted, among members given by name, by whether they are images, and by row."""
-    images: list[tuple[bytes, tuple[int, ...]]] = []
-    passed_over = Counter[str]()
-    for name, is_image, row in members:
-        if is_image:
-            images.append((name, row))
-        else:
-            count_passed_over(passed_over, name)
-    images.sort(key=lambda image: by_length(image[0]))
-    rows = np.array([row for _, row in images], dtype)
-    return Listing([name for name, _ in images], rows, passed_over)
+    names, passed_over = list[bytes](), Counter[str]()
+
+    def image_rows() -> Iterator[tuple[int, ...]]:
+        for name, is_image, row in members:
+            if is_image:
+                names.append(name)
+                yield row
+            else:
+                count_passed_over(passed_over, name)
+
+    # Row by row into the array: tuples of all members would take more memory than the names.
+    rows = np.fromiter(image_rows(), dtype)
+    order = sorted(range(len(names)), key=lambda index: by_length(names[index]))
+    return Listing([names[index] for index in order], rows[order], passed_over)
 
 
 class ArchiveSource(PathSource):

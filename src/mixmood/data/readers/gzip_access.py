@@ -10,6 +10,7 @@ the file is deleted between two reads, does not return if a shorter file replace
 import threading
 import zlib
 from bisect import bisect_right
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,6 +45,7 @@ class SeekableGzip:
         self._checkpoints = [_Reader(self._path)]
         self._idle: list[_Reader] = []
         self._lock = threading.Lock()
+        self._new_part_lock = threading.Lock()
         self._sequential = _Reader(self._path)
 
     def read(self, size: int) -> bytes:
@@ -61,7 +63,8 @@ class SeekableGzip:
 
     def read_at(self, offset: int, size: int) -> bytes:
         """The bytes at an offset of the unpacked data, fewer only at its end; thread-safe."""
-        with self._lock:
+        # Only one thread unpacks a new part; the others then start from its checkpoints.
+        with self._new_part_lock if self._is_new(offset) else nullcontext():
             reader = self._nearest(offset)
             try:
                 while reader.reached < offset:
@@ -70,20 +73,26 @@ class SeekableGzip:
                 data = self._read(reader, size) if reader.reached == offset else b""
             finally:
                 reader.close()
-            if len(reader.pending) <= _MOST_PENDING:
+        if len(reader.pending) <= _MOST_PENDING:
+            with self._lock:
                 self._idle = [*self._idle, reader][-_MOST_IDLE:]
         return data
 
+    def _is_new(self, offset: int) -> bool:
+        with self._lock:
+            return offset > self._checkpoints[-1].unpacked_at + self._spacing
+
     def _nearest(self, offset: int) -> "_Reader":
         """A reader that starts at the nearest known point at or before an offset."""
-        place = bisect_right(self._checkpoints, offset, key=lambda found: found.unpacked_at)
-        start = self._checkpoints[place - 1]
-        before = [one for one in self._idle if start.unpacked_at < one.reached <= offset]
-        if not before:
-            return start.copied()
-        reader = max(before, key=lambda one: one.reached)
-        self._idle.remove(reader)
-        return reader
+        with self._lock:
+            place = bisect_right(self._checkpoints, offset, key=lambda found: found.unpacked_at)
+            start = self._checkpoints[place - 1]
+            before = [one for one in self._idle if start.unpacked_at < one.reached <= offset]
+            if not before:
+                return start.copied()
+            reader = max(before, key=lambda one: one.reached)
+            self._idle.remove(reader)
+            return reader
 
     def _read(self, reader: "_Reader", size: int) -> bytes:
         while len(reader.pending) < size and (piece := reader.step()) is not None:
@@ -100,13 +109,14 @@ class SeekableGzip:
                 f"{self._path} unpacks to more than {MAX_EXPANSION} times its size: it looks made "
                 "to fill memory or disk. Unpack it yourself if you trust it."
             )
-        distance = reader.unpacked_at - self._checkpoints[-1].unpacked_at
-        if distance < self._spacing or reader.state.eof:
-            return
-        self._checkpoints.append(reader.copied())
-        if len(self._checkpoints) > _MOST_CHECKPOINTS:
-            self._checkpoints = self._checkpoints[::2]
-            self._spacing *= 2
+        with self._lock:
+            distance = reader.unpacked_at - self._checkpoints[-1].unpacked_at
+            if distance < self._spacing or reader.state.eof:
+                return
+            self._checkpoints.append(reader.copied())
+            if len(self._checkpoints) > _MOST_CHECKPOINTS:
+                self._checkpoints = self._checkpoints[::2]
+                self._spacing *= 2
 
 
 class _Reader:

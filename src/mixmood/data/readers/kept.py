@@ -281,7 +281,8 @@ def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
     base = open_base(pool_place(path, pool))
     if indices[0] == UNKNOWN:
         # Of several images with one name, the first.
-        found = {base.locate(index): index for index in reversed(range(len(base)))}
+        wanted, rows = set(paths), reversed(range(len(base)))
+        found = {name: index for index in rows if (name := base.locate(index)) in wanted}
         indices = np.array([found.get(entry, UNKNOWN) for entry in paths], np.int64)
     for index, entry in zip(indices.tolist(), paths, strict=True):
         now = base.locate(index) if 0 <= index < len(base) else None

@@ -53,7 +53,12 @@ class ZipSource(ArchiveSource):
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[bytes, bool, tuple[int, ...]]]:
-    for info in archive.infolist():
+    infos = archive.infolist()[::-1]
+    # So that an entry of the table is freed when it has been read.
+    archive.filelist.clear()
+    archive.NameToInfo.clear()
+    while infos:
+        info = infos.pop()
         # Old tools on Windows separate folders by backslashes.
         name = info.filename.replace("\\", "/").encode("utf-8", "surrogateescape")
         sizes = info.header_offset, info.compress_size, info.file_size
