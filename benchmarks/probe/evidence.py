@@ -49,12 +49,11 @@ OPENING = """\
     $CASES D.jsonl --part development --labels 150 --seeds 1 --mixed 4 --draws 0
     python -m benchmarks.probe.fit D.jsonl                    # the map, also without each pack
     python -m benchmarks.probe.rule D.jsonl                   # from which chance a pool is used
-    $CASES R.jsonl --part report --labels 60 --seeds 1 2 3 4 6 7 8 9 11 12 --mixed 6
-    $CASES R.jsonl --part report --labels 20 150 --seeds 1 2 3 --mixed 6
-    $CASES R.jsonl --part report --labels 28 --tasks pets --seeds 1 2 3 --mixed 6
+    $CASES R.jsonl --part report --labels 20 60 150 --seeds 1 2 3 4 6 7 8 9 11 12 --mixed 6
+    $CASES R.jsonl --part report --labels 28 --tasks pets --seeds 1 2 3 4 6 7 8 9 11 12 --mixed 6
     python -m benchmarks.probe.evidence --report R.jsonl --development D.jsonl
 
-About 15 minutes of one core for D, 25 for R. Seven report tasks, none of which had a part in the
+About 15 minutes of one core for D, 70 for R. Seven report tasks, none of which had a part in the
 fit. Numbers are computed within a task and seed and then averaged; intervals resample tasks, then
 seeds, never pools. The true gain of a pool is the mean of two trainings on parts of 1,000 images.
 Distances are those of the last layer, as a ranking takes them.
