@@ -1,9 +1,15 @@
-"""Imports what commands import, for a process that forks others: they begin with their work."""
+"""Imports what commands import, for a process that forks others: they begin with their work.
+
+So does Pillow, with all its formats; an optimiser of torch, with its compiler.
+"""
 
 from importlib import import_module
 
+from PIL import Image
+
 MODULES = """
-    matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx
+    jinja2 matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime
+    torch._dynamo torch.onnx
     scipy.stats sklearn.datasets
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
     mixmood.features.extract mixmood.evidence.gain mixmood.ranking.rank
@@ -14,3 +20,4 @@ MODULES = """
 
 for _name in MODULES.split():
     import_module(_name)
+Image.init()

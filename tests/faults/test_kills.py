@@ -12,7 +12,7 @@ from fuzz.kills import BED
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
 ROOT = Path(__file__).parents[2]
-SEED = "67"
+SEED = "1597"
 """Kills while features are cached, while reports are written and in the middle of a training."""
 
 
