@@ -7,6 +7,7 @@ seed and then averaged; intervals resample tasks, then seeds, never pools.
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -24,11 +25,14 @@ HARM, WORTHWHILE = -0.5, 2.0
 """Points that count as harm, and as a gain worth having."""
 Array = np.ndarray
 Groups = dict[str, dict[int, list[dict]]]
+Columns = tuple[Array, Array]
+"""A predictor of each pool, and its true gain."""
 
 
 def truth(row: dict, algorithm: str) -> float:
     """The true gain: the mean over the draws of pool and training."""
-    return float(np.mean(row[algorithm]["gains"]))
+    gains = row[algorithm]["gains"]
+    return sum(gains) / len(gains)
 
 
 def probe_of(row: dict, algorithm: str) -> Probe:
@@ -50,14 +54,20 @@ def advice_of(row: dict, algorithm: str) -> str:
     return advise(probe_of(row, algorithm), share).word
 
 
-def predictors(row: dict, algorithm: str) -> dict[str, float]:
-    """Everything that could order pools; larger is better."""
-    found = {name: -value for name, value in row.get("distances", {}).items()}
-    found["useful share"] = row["share"]
-    found["probe, change of accuracy"] = row[algorithm]["accuracy"]
-    found["probe, change of probability"] = row[algorithm]["p_right"]
-    found["probe: gain"] = probe_of(row, algorithm).gain
-    return found
+PREDICTORS: dict[str, Callable[[dict, str], float]] = {
+    "useful share": lambda row, algorithm: row["share"],
+    "probe, change of accuracy": lambda row, algorithm: row[algorithm]["accuracy"],
+    "probe, change of probability": lambda row, algorithm: row[algorithm]["p_right"],
+    "probe: gain": lambda row, algorithm: probe_of(row, algorithm).gain,
+}
+"""What could order pools besides their distances; larger is better."""
+
+
+def predictor(row: dict, algorithm: str, name: str) -> float:
+    """One of PREDICTORS, or the nearness by a measure; NaN where a row does not have it."""
+    if name in PREDICTORS:
+        return PREDICTORS[name](row, algorithm)
+    return -row.get("distances", {}).get(name, np.nan)
 
 
 def by_task_and_seed(rows: list[dict]) -> Groups:
@@ -68,7 +78,7 @@ def by_task_and_seed(rows: list[dict]) -> Groups:
     return groups
 
 
-def averaged(groups: Groups, value: Callable[[list[dict]], float]) -> dict:
+def averaged(groups: dict[str, dict[int, Any]], value: Callable[[Any], float]) -> dict:
     """The mean over tasks and seeds, with an interval from resampling tasks, then seeds."""
     table = [[value(rows) for rows in seeds.values()] for seeds in groups.values()]
     table = [[one for one in seeds if np.isfinite(one)] for seeds in table]
@@ -91,9 +101,9 @@ def averaged(groups: Groups, value: Callable[[list[dict]], float]) -> dict:
     return {"mean": round(mean, 3), "interval": [round(float(low), 3), round(float(high), 3)]}
 
 
-def predicted_and_true(rows: list[dict], algorithm: str, name: str) -> tuple[Array, Array]:
+def predicted_and_true(rows: list[dict], algorithm: str, name: str) -> Columns:
     """A predictor of each pool, and its true gain."""
-    own = np.array([predictors(row, algorithm).get(name, np.nan) for row in rows])
+    own = np.array([predictor(row, algorithm, name) for row in rows])
     return own, np.array([truth(row, algorithm) for row in rows])
 
 
@@ -119,22 +129,23 @@ def lead(groups: Groups, algorithm: str, name: str, other: str) -> dict:
 def agreement(groups: Groups, algorithm: str, name: str) -> dict:
     """Correlations and regret of one predictor."""
 
-    def columns(rows: list[dict]) -> tuple[np.ndarray, np.ndarray]:
-        return predicted_and_true(rows, algorithm, name)
-
-    def regret(rows: list[dict]) -> float:
-        own, true = columns(rows)
+    def regret(columns: Columns) -> float:
+        own, true = columns
         return float(true.max() - true[own.argmax()])
 
-    def is_worse(rows: list[dict]) -> float:
-        own, true = columns(rows)
+    def is_worse(columns: Columns) -> float:
+        own, true = columns
         return float(true[own.argmax()] < 0)
 
+    found = {
+        task: {seed: predicted_and_true(rows, algorithm, name) for seed, rows in seeds.items()}
+        for task, seeds in groups.items()
+    }
     return {
-        "pearson": averaged(groups, lambda rows: correlation(*columns(rows))),
-        "spearman": averaged(groups, lambda rows: correlation(*map(rankdata, columns(rows)))),
-        "regret_points": averaged(groups, regret),
-        "picks_worse_than_no_pool": averaged(groups, is_worse),
+        "pearson": averaged(found, lambda columns: correlation(*columns)),
+        "spearman": averaged(found, lambda columns: correlation(*rankdata(columns, axis=1))),
+        "regret_points": averaged(found, regret),
+        "picks_worse_than_no_pool": averaged(found, is_worse),
     }
 
 
@@ -295,7 +306,8 @@ def independent(groups: Groups, algorithm: str) -> dict:
 def order_rows(rows: list[dict], algorithm: str) -> list[list[str]]:
     """Every predictor in a row: correlations, regret and bad picks; the best first."""
     groups = by_task_and_seed(rows)
-    names = dict.fromkeys(name for row in rows for name in predictors(row, algorithm))
+    names = dict.fromkeys(name for row in rows for name in row.get("distances", {}))
+    names |= dict.fromkeys(PREDICTORS)
     found = {name: agreement(groups, algorithm, name) for name in names}
     lines = [
         [name, with_interval(one["pearson"]), with_interval(one["spearman"]),

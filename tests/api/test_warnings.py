@@ -15,6 +15,7 @@ def images():
     return images, (images[:12], np.arange(12) % 2)
 
 
+VIEW = {"resolution": 64, "depth": "last"}
 COMMANDS = {
     "rank": lambda images, labelled, how: mixmood.rank(
         labelled, {"pool": images}, draws=2, probe=False, **how
@@ -38,7 +39,7 @@ def damaged(tmp_path):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_damaged_cache_is_reported_by_every_command(images, tmp_path, command):
     listener = Recorder()
-    COMMANDS[command](*images, {"cache": damaged(tmp_path), "listener": listener})
+    COMMANDS[command](*images, {"cache": damaged(tmp_path), "listener": listener} | VIEW)
     assert sum("is damaged" in text for text in listener.warnings) == 1
 
 

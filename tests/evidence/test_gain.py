@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from tests.fixtures.class_features import of_class
+from tests.fixtures.few_draws import ALL, repeats
 
 from mixmood.core.errors import InputError
 from mixmood.evidence.gain import N_PART, labelled_folds, parts_of, pool_effect
 
+pytestmark = pytest.mark.usefixtures("all_draws")
 WIDTH = 96
 
 
@@ -14,7 +16,8 @@ WIDTH = 96
 def labelled():
     rng = np.random.default_rng(0)
     codes = np.arange(40) % 4
-    return labelled_folds(of_class(rng, codes, WIDTH), codes, 4, np.random.default_rng(1))
+    with repeats(ALL):
+        return labelled_folds(of_class(rng, codes, WIDTH), codes, 4, np.random.default_rng(1))
 
 
 def test_a_pool_of_the_same_kind_changes_more_than_a_foreign_one(labelled):

@@ -8,6 +8,8 @@ from mixmood.evidence.curve import LearningCurve, learning_curve
 from mixmood.evidence.gain import POINTS, Gain, PoolEffect, gain_of, labelled_folds
 from mixmood.heads.registry import HEADS
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 
 def effect(p_right, error=1.0):
     return PoolEffect(p_right, error, 0.5, p_right, 60)

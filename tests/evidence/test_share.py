@@ -19,6 +19,8 @@ from mixmood.evidence.share import (
 from mixmood.scores.combined import fit_combined
 from mixmood.scores.fitting import Fit, compared_rows
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 
 def useful_share(*args, **options):
     return share_of_fit(*args, **options)[0]

@@ -14,6 +14,8 @@ from mixmood.ranking.certainty import (
 from mixmood.ranking.distance import wilcoxon_p
 from mixmood.ranking.draws import holm, permutation_p
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 
 def test_samples_far_apart_reach_the_smallest_p_value(rng):
     p = permutation_p(rng.normal(size=(20, 3)), rng.normal(9, size=(20, 3)), ["js", "l1"], 99, rng)

@@ -107,14 +107,14 @@ def test_the_same_seed_gives_the_same_bytes(photos):
 def test_neither_torch_nor_onnx_nor_scikit_learn_is_needed(photos, tmp_path):
     code = (
         "import sys\n"
-        "for name in ('torch', 'onnx', 'mlflow'): sys.modules[name] = None\n"
+        "for name in ('torch', 'onnx', 'mlflow', 'sklearn'): sys.modules[name] = None\n"
         "from mixmood.cli.main import app\n"
         "sys.argv[1:] = sys.argv[1:]\n"
         "app(standalone_mode=False)\n"
         "assert sys.modules['torch'] is None\n"
     )
     words = ["train", "--labelled", photos / "labelled", "--unlabelled", photos / "pool"]
-    words += ["--out", tmp_path / "run", "--cache", "none"]
+    words += ["--out", tmp_path / "run", "--cache", "none", "--resolution", 64, "--depth", "last"]
     command = [sys.executable, "-c", code, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
@@ -259,9 +259,8 @@ def test_groups_by_a_column_of_the_table(photos, tmp_path):
 
 
 def test_features_are_taken_as_they_are(photos):
-    features = mixmood.embed(photos / "labelled")
-    assert features.shape == (24, 1280 + 2688), "without labels, the largest view"
-    pool = mixmood.embed(photos / "pool")
+    features, pool = (mixmood.embed(photos / name, resolution=64) for name in ("labelled", "pool"))
+    assert features.shape == (24, 1280 + 2688), "without labels, the largest depth"
     assert train(features, pool).record.n_labelled == 24, "embedded images know their classes"
     with pytest.raises(InputError, match="has no classes"):
         train(np.asarray(features), pool)

@@ -189,7 +189,11 @@ def scans(make_stripes, tmp_path):
     return tmp_path / "scans"
 
 
-@pytest.mark.parametrize("options", [QUICK, {"model": "head", "cache": None}])
+VIEW = {"resolution": 64, "depth": "last", "cache": None}
+"""Of heads whose view no test looks at."""
+
+
+@pytest.mark.parametrize("options", [QUICK, {"model": "head", **VIEW}])
 def test_a_model_says_its_range_keeps_it_and_predicts_with_it(scans, tmp_path, options):
     told = Recorder()
     trained = mixmood.train(
@@ -236,7 +240,7 @@ def test_constant_and_black_images_of_a_pool_are_reported(labelled, tmp_path):
             tmp_path / "odd" / f"wide{index}.png"
         )
     warned = Recorder()
-    mixmood.train(labelled, tmp_path / "odd", cache=None, listener=warned)
+    mixmood.train(labelled, tmp_path / "odd", **VIEW, listener=warned)
     text = " ".join(warned.warnings)
     assert "images tried have one value in all pixels" in text
     assert (
