@@ -135,7 +135,9 @@ def main() -> int:
     print(f"{'reader':16}{'inputs':>8}" + "".join(f"{word:>12}" for word in OUTCOMES))
     for name in asked.only:
         if READERS[name].needs_torch:
+            # What its processes would each import and train is there before they are forked.
             import_module("mixmood.ssl.train")
+            READERS[name].seeds()
         run.feed_all(name, range(asked.start, asked.start + asked.count))
         print(line(name, run.tally[name]), flush=True)
     print(line("all", sum(run.tally.values(), Counter[str]())))

@@ -187,7 +187,7 @@ def _read_labels(folder: Path, name: str) -> str:
 
 READERS: dict[str, Reader] = {
     **POOL_READERS,
-    "toml": Reader(_configs, _read_config, toml_tree),
+    "toml": Reader(_configs, _read_config, toml_tree, True),
     "checkpoint": Reader(_trained("checkpoint.pt"), _read_checkpoint, _inside_checkpoint, True),
     "training-record": Reader(_trained("record.json"), _read_training_record, json_tree, True),
     "cache": Reader(_cache_seeds, _read_cache),
