@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 LIMIT_MB = 300
+MEGABYTE = bytes(2**20)
 READ = """
 import json, resource, sys
 from mixmood.core.errors import MixmoodError
@@ -69,13 +70,22 @@ def image_with_a_gigabyte_of_text(folder):
 
 @cache
 def packed_gigabyte():
-    """The bytes of a zip, made once: to pack zeros takes seconds."""
+    """The bytes of a zip. To pack zeros takes seconds: a packed megabyte is repeated instead."""
+    packer = zlib.compressobj(1, wbits=-15)
+    packed = packer.compress(MEGABYTE) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = packed * 2**10 + packer.flush()
+    checksum = 0
+    for _ in range(2**10):
+        checksum = zlib.crc32(MEGABYTE, checksum)
     buffer = io.BytesIO()
-    packed = zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
-    with packed as archive, archive.open("1.png", "w", force_zip64=True) as member:
-        for _ in range(2**10):
-            member.write(bytes(2**20))
-    return buffer.getvalue()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("1.png", packed)
+    data = bytearray(buffer.getvalue())
+    # It was stored: say in both of its headers that it is packed, and what it unpacks to.
+    for method_at in (data.index(b"PK\3\4") + 8, data.index(b"PK\1\2") + 10):
+        struct.pack_into("<H", data, method_at, zipfile.ZIP_DEFLATED)
+        struct.pack_into("<3L", data, method_at + 6, checksum, len(packed), 2**30)
+    return bytes(data)
 
 
 def zip_of_a_gigabyte(folder):
@@ -103,11 +113,9 @@ def tar_of_a_member_too_large(folder):
     path = folder / "a.tar.gz"
     info = tarfile.TarInfo("1.png")
     info.size = 600 * 2**20
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(info.tobuf())
-        for _ in range(600):
-            file.write(bytes(2**20))
-        file.write(bytes(1024))
+    # A file may consist of several packed parts: a megabyte is packed once.
+    parts = [gzip.compress(info.tobuf()), *[gzip.compress(MEGABYTE, 1)] * 600]
+    path.write_bytes(b"".join(parts) + gzip.compress(bytes(1024)))
     return path
 
 

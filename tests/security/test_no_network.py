@@ -41,7 +41,7 @@ def test_rank_opens_no_socket(guarded, tmp_path):
     words = (
         "labelled.npy",
         "pool.npy",
-        "noise:gaussian",
+        "noise:gaussian?count=32",
         "--draws",
         2,
         "--measure",
