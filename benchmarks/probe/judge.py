@@ -6,6 +6,7 @@ seed and then averaged; intervals resample tasks, then seeds, never pools.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -78,6 +79,14 @@ def by_task_and_seed(rows: list[dict]) -> Groups:
     return groups
 
 
+@cache
+def resamples(n_seeds: tuple[int, ...]) -> tuple[Array, list[Array]]:
+    """Tasks that are drawn again, and for each task its seeds, of so many; the same every time."""
+    rng, shape = np.random.default_rng(0), (N_RESAMPLED, len(n_seeds))
+    seeds = [rng.integers(0, n, (*shape, n)) for n in n_seeds]
+    return rng.integers(0, len(n_seeds), shape), seeds
+
+
 def averaged(groups: dict[str, dict[int, Any]], value: Callable[[Any], float]) -> dict:
     """The mean over tasks and seeds, with an interval from resampling tasks, then seeds."""
     table = [[value(rows) for rows in seeds.values()] for seeds in groups.values()]
@@ -85,16 +94,12 @@ def averaged(groups: dict[str, dict[int, Any]], value: Callable[[Any], float]) -
     table = [seeds for seeds in table if seeds]
     if not table:
         return {"mean": None, "interval": None}
-    rng, n_tasks = np.random.default_rng(0), len(table)
+    tasks, seeds_of = resamples(tuple(map(len, table)))
     # For every resample and place of a task: the mean over seeds that are drawn again.
     drawn = np.stack(
-        [
-            np.array(one)[rng.integers(0, len(one), (N_RESAMPLED, n_tasks, len(one)))].mean(axis=2)
-            for one in table
-        ]
+        [np.array(one)[seeds].mean(axis=2) for one, seeds in zip(table, seeds_of, strict=True)]
     )
-    tasks = rng.integers(0, n_tasks, (N_RESAMPLED, n_tasks))
-    rows, places = np.arange(N_RESAMPLED)[:, None], np.arange(n_tasks)
+    rows, places = np.arange(N_RESAMPLED)[:, None], np.arange(len(table))
     means = drawn[tasks, rows, places].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     mean = float(np.mean([np.mean(one) for one in table]))

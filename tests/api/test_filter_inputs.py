@@ -8,6 +8,8 @@ import pytest
 import mixmood
 from mixmood.api.filter import check_paths
 from mixmood.core.errors import InputError, OptionError
+from mixmood.features.backbones.onnx_network import OnnxBackbone
+from mixmood.features.backbones.registry import BACKBONES
 from mixmood.selection.plan import FilterPlan
 
 
@@ -71,15 +73,28 @@ def test_a_saved_filter_refuses_a_score_that_it_was_not_fitted_with(tmp_path, rn
         mixmood.filter(None, rows, load=saved, score="knn", threshold=1e9)
 
 
-@pytest.mark.parametrize("other", [{"resolution": 96}, {"backbone": "untrained-wrn"}])
-def test_a_saved_filter_refuses_features_that_it_was_not_fitted_with(tmp_path, rng, other):
+@pytest.fixture
+def other_network(monkeypatch, small_backbone):
+    """The name of another backbone, whose width is known before it sees an image."""
+    network, known = Path(small_backbone).read_bytes(), {"output": "features", "width": 48}
+    monkeypatch.setitem(
+        BACKBONES, "other", lambda side: OnnxBackbone("other", network, side, **known)
+    )
+    return "other"
+
+
+@pytest.mark.parametrize("other", ["resolution", "backbone"])
+def test_a_saved_filter_refuses_features_that_it_was_not_fitted_with(
+    tmp_path, rng, other, other_network
+):
     saved, images = tmp_path / "saved.npz", rng.integers(0, 255, (9, 8, 8), dtype=np.uint8)
     mixmood.filter(images[:8], images, save=saved, probe=False, resolution=64, cache="none")
     again = mixmood.filter(None, images, load=saved, resolution=64, cache="none")
     assert len(again.scores) == 9
     message = r"of efficientnet-lite0, .* Leave out backbone, resolution and depth \(64 px"
+    own = {other: {"resolution": 96, "backbone": other_network}[other]}
     with pytest.raises(InputError, match=message):
-        mixmood.filter(None, images, load=saved, cache="none", **other)
+        mixmood.filter(None, images, load=saved, cache="none", **own)
 
 
 def test_the_list_and_the_saved_filter_are_two_files(table):

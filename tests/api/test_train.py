@@ -67,14 +67,14 @@ def test_the_backbone_is_tuned_at_the_resolution_of_the_labelled_images_at_most_
         return SimpleNamespace(view=SimpleNamespace(backbone=backbone))
 
     monkeypatch.setattr("mixmood.api.train.sets_in_view", sets)
-    images = np.random.default_rng(0).integers(0, 255, (8, 24, 24, 3), dtype=np.uint8)
+    images = np.random.default_rng(0).integers(0, 255, (4, 24, 24, 3), dtype=np.uint8)
     labelled = [(image, place % 2) for place, image in enumerate(images)]
     options = {"algorithm": "supervised", "updates": 1, "epochs": 1, "batch_size": 2}
     told = Recorder()
     mixmood.train(
         labelled, model="efficientnet-lite0", out=tmp_path / "run", listener=told, **options
     )
-    assert f"8 images resized to {side} x {side} pixels" in " ".join(told.notes)
+    assert f"4 images resized to {side} x {side} pixels" in " ".join(told.notes)
     assert asked == [("last", "auto")]
     assert any(text.startswith(f"Fine-tuned at {side} px") for text in told.notes)
     with pytest.raises(OutputError, match="holds a run already"):

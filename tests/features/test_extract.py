@@ -106,7 +106,7 @@ def test_a_short_last_batch_is_filled_with_the_images_before_it(pool):
 
 def test_a_slow_backbone_stops_the_readers(pictures):
     """Otherwise a pool of a million large photos would gather in memory."""
-    pool = Pool([encoded(pictures[0])] * 3000)
+    pool = Pool([encoded(pictures[0])] * 1000)
     may_go_on = threading.Event()
 
     class Slow(Means):
@@ -116,7 +116,7 @@ def test_a_slow_backbone_stops_the_readers(pictures):
 
     result = []
     thread = threading.Thread(
-        target=lambda: result.append(extract(pool, range(3000), Slow(), jobs=2))
+        target=lambda: result.append(extract(pool, range(1000), Slow(), jobs=2))
     )
     thread.start()
     before = -1
@@ -125,7 +125,7 @@ def test_a_slow_backbone_stops_the_readers(pictures):
     assert 0 < before <= 300
     may_go_on.set()
     thread.join()
-    assert result[0].n_computed == 3000
+    assert result[0].n_computed == 1000
 
 
 def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch):

@@ -200,13 +200,14 @@ def test_cifar_with_its_own_classes_first_and_noise_last(image_packs):
     report = mixmood.rank(
         images[order[:60]],
         {
-            "same": images[order[100:200]],
-            "other half": images[labels >= 5][:100],
-            "gaussian": "noise:gaussian?count=60",
-            "salt and pepper": "noise:salt-and-pepper?count=60",
+            "same": images[order[100:160]],
+            "other half": images[labels >= 5][:60],
+            "gaussian": "noise:gaussian?count=40",
+            "salt and pepper": "noise:salt-and-pepper?count=40",
         },
         draws=4,
         resolution=64,
+        depth="last",
     )
     names = [candidate.name for candidate in report.candidates]
     assert names[0] == "same"

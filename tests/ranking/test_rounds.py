@@ -106,7 +106,6 @@ def test_a_chance_that_makes_no_sense_is_refused(sets, until):
         mixmood.rank(*sets, until=until)
 
 
-@pytest.mark.usefixtures("all_draws")
 def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(rng, monkeypatch):
     """The limit is that of the whole process: it may last no longer than the sums."""
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
+from mixmood.report.testbed import export
 from mixmood.report.testbed.export import figures
 from mixmood.testbed.analysis.agreement import (
     Chance,
@@ -174,7 +175,7 @@ def test_the_record_holds_the_tables_their_marks_and_their_origin(filled):
     assert "paper" not in written["table1"][0]
 
 
-def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, grid):
+def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, grid, monkeypatch):
     """The missing run is of the one seed that would turn the line over."""
     records = [
         with_last(r, 1 - r.accuracy.last) if r.run.seed == 2 else r for r in grid(noise=0.02)
@@ -190,6 +191,7 @@ def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, gr
     }
     drawn = {tuple(getattr(row, key) for key in keys): row.pearson for row in record.tables.lines}
     assert drawn == pytest.approx(told)
+    monkeypatch.setattr(export, "FORMATS", ("svg",))
     svg = figures(make_tables(store, "last"))["accuracy_against_cosine.svg"].decode()
     assert f"r = {told['digits', 20, 'mixmatch', 'fixed-total', 'cosine']:.2f}" in svg
 

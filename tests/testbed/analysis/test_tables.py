@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
+from mixmood.report.testbed import export
 from mixmood.report.testbed.export import figures, records_csv_gz
 from mixmood.report.testbed.sheets import (
     accuracy_sheet,
@@ -236,7 +237,7 @@ def test_records_become_one_flat_file(paper):
     assert content == records_csv_gz(paper.records())
 
 
-def test_figures_are_drawn_for_every_measure_in_both_formats(paper):
+def test_figures_are_drawn_for_every_measure_in_both_formats(paper, monkeypatch):
     tables = make_tables(paper, "last", CellFilter.parse(["task=mnist,n_labelled=60"]))
     two = [row for row in tables.distances if row.measure in ("cosine", "l2")]
     drawn = figures(replace(tables, distances=two))
@@ -244,12 +245,14 @@ def test_figures_are_drawn_for_every_measure_in_both_formats(paper):
     assert drawn["accuracy_against_cosine.png"].startswith(b"\x89PNG")
     svg = drawn["accuracy_against_percent.svg"].decode()
     assert "<svg" in svg
+    monkeypatch.setattr(export, "FORMATS", ("svg",))
     again = figures(replace(tables, distances=[]))
     assert drawn["accuracy_against_percent.svg"] == again["accuracy_against_percent.svg"]
 
 
-def test_a_figure_has_the_baselines_of_one_regime(paper):
+def test_a_figure_has_the_baselines_of_one_regime(paper, monkeypatch):
     """The supervised accuracy of another regime is no baseline of these pools."""
+    monkeypatch.setattr(export, "FORMATS", ("svg",))
     tables = make_tables(paper, "last", CellFilter.parse(["task=mnist,n_labelled=60"]))
     alone = replace(tables, distances=[])
     others = [replace(row, regime="frozen", accuracy_mean=0.9) for row in tables.accuracies]
