@@ -1,5 +1,6 @@
 """The folder that the examples of the documentation run in, and how its commands are run."""
 
+import hashlib
 import re
 import shlex
 import shutil
@@ -15,6 +16,7 @@ from tests.fixtures.few_draws import ALL, repeats
 from typer.testing import CliRunner
 
 from mixmood.data.sets import digits
+from mixmood.evidence import view
 
 SHORTER = {
     "demo": ["--draws", "4", "--no-probe"],
@@ -74,6 +76,30 @@ def shared_cache(once, cold_demo):
 def own_cache(shared_cache, monkeypatch):
     """One cache for all pages: most of them read the same few images."""
     monkeypatch.setenv("MIXMOOD_CACHE", str(shared_cache))
+
+
+@pytest.fixture(scope="session")
+def fitted_views():
+    """What was fitted to choose a view, by a digest of all that it is fitted to."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def views_fitted_once(fitted_views, monkeypatch):
+    """Most examples choose a view for the same labelled images: each choice is computed once."""
+    fit = view.fit_in_parts
+
+    def fit_once(head, problem, rows, seed):
+        own = problem.labelled
+        parts = (own.rows, own.codes, own.weights, rows)
+        digests = (hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
+        key = (type(head), seed, *digests)
+        if key not in fitted_views:
+            fitted_views[key] = fit(head, problem, rows, seed)
+        first, logits = fitted_views[key]
+        return first, logits.copy()
+
+    monkeypatch.setattr(view, "fit_in_parts", fit_once)
 
 
 @pytest.fixture

@@ -16,8 +16,10 @@ from mixmood.features.backbones.registry import BACKBONES
 from mixmood.measures import MEASURES
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 
-TOLD = ALL | {"mixmood.ranking.distance.N_DRAWS": FEW["mixmood.ranking.distance.N_DRAWS"]}
-"""As many folds as users have where a page says what Python prints, and few draws."""
+OF_INTERVALS = ("mixmood.ranking.distance.N_DRAWS", "mixmood.ranking.certainty.N_GROUPS")
+TOLD = ALL | {name: FEW[name] for name in OF_INTERVALS}
+"""As many of all as users have where a page says what Python prints, but for the intervals of
+distances, which no page prints there."""
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 NOT_RUN = {
