@@ -56,7 +56,7 @@ def own_cache(folders, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE", str(folders.parent / "pools-cache"))
 
 
-VIEW = ("--resolution", 96, "--depth", "last")
+VIEW = ("--resolution", "64", "--depth", "last")
 """For rankings whose view no test looks at."""
 
 
@@ -168,6 +168,8 @@ def test_a_mistake_gets_one_message_and_nothing_is_written(
     prepare_mistakes(folders)
     before = sorted(folders.iterdir())
     monkeypatch.chdir(folders)
+    if words[1:2] == ["labelled"] and not {"--resolution", "--backbone"} & set(words):
+        words = [*words, *VIEW]
     result = CliRunner().invoke(app, [*words, *([] if "--json" in words else ["--csv", "out.csv"])])
     assert result.exit_code == code, result.stderr
     assert message in result.stderr

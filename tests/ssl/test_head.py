@@ -20,11 +20,22 @@ from mixmood.features.sample import Sample
 from mixmood.ssl.head import confusion, warn_of_copies
 from mixmood.ssl.record import HeadRecord
 
+# The small network takes images of one size.
+pytestmark = pytest.mark.filterwarnings("ignore:The backbone means.onnx cannot be part of model")
+PACKAGED = {"resolution": 96, "depth": "last"}
+"""One view of the packaged network: `api/test_view_choice` is about its choice."""
+SMALL = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_network(small_backbone):
+    """For all tests that do not look at the network: colours tell the photos apart."""
+    SMALL["backbone"] = small_backbone
+
 
 def train(*sets, **options):
-    """In one view: `api/test_view_choice` is about its choice."""
-    view = {} if "model" in options else {"resolution": 96, "depth": "last"}
-    return mixmood.train(*sets, **view | options)
+    own = {} if {"model", "backbone", "resolution"} & set(options) else SMALL
+    return mixmood.train(*sets, **own | options)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +53,8 @@ def own_cache(known_photos, monkeypatch):
 def run(photos, tmp_path_factory):
     """A finished run with a pool and test images, and its folder."""
     out = tmp_path_factory.mktemp("run") / "out"
-    trained = train(photos / "labelled", photos / "pool", test=photos / "test", out=out, cache=None)
-    return out, trained
+    sets = {"test": photos / "test", "out": out, "cache": None}
+    return out, train(photos / "labelled", photos / "pool", **sets, **PACKAGED)
 
 
 def test_a_run_writes_record_model_and_page_and_nothing_else(run):
@@ -99,7 +110,8 @@ def test_a_model_in_memory_classifies_as_the_one_in_the_folder(run, photos):
 
 
 def test_the_same_seed_gives_the_same_bytes(photos):
-    ours, theirs = (train(photos / "labelled", photos / "pool", seed=3) for _ in range(2))
+    sets = photos / "labelled", photos / "pool"
+    ours, theirs = (train(*sets, seed=3, **PACKAGED) for _ in range(2))
     assert ours.model == theirs.model
     assert ours.record.accuracy == theirs.record.accuracy
 

@@ -31,7 +31,7 @@ def assert_same_state(ours, theirs):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_learns_stripes(data, quick, algorithm):
-    quick |= {"updates": 60, "epochs": 3}
+    quick |= {"updates": 40, "epochs": 2}
     # The paper's weight of 25 drowns twelve labelled images in so short a run.
     settings = {"gamma": 1.0} if algorithm == "mixmatch" else {}
     record = train(*data, algorithm=algorithm, settings=settings, **quick).record

@@ -122,7 +122,7 @@ def test_the_gain_of_a_record_follows_from_what_the_labelled_evidenced(records):
 def test_the_view_of_heads_is_chosen_and_recorded_and_distances_are_of_the_last_layer(bed):
     section = bed.frozen.model_copy(update={"resolution": 64, "depth": "auto"})
     own = bed.model_copy(update={"frozen": section})
-    (run,) = runs(own, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
+    (run,) = runs(own, CellFilter.parse(["source=gaussian,algorithm=pseudo-label"]), 1)
     job = job_for(own, run)
     pool = FrozenPool(job)
     record, network = frozen_results(job, pool), pool.network
