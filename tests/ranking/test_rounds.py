@@ -76,6 +76,25 @@ def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
     assert seen == [600, 720, 900, 1140, 1380, 1620]
 
 
+def test_distances_that_ended_the_reading_are_not_computed_again(sets, monkeypatch):
+    from mixmood.ranking import distance, rounds
+
+    calls, compute = [], distance.measure
+
+    def counted(*args):
+        calls.append(args[2].measures)
+        return compute(*args)
+
+    for module in (rounds, distance):
+        monkeypatch.setattr(module, "measure", counted)
+    one = mixmood.rank(*sets)
+    assert calls == [("cosine",)]
+    both = mixmood.rank(*sets, measures=["cosine", "js"])
+    assert calls[1:] == [("cosine",), ("cosine", "js")]
+    for own, other in zip(one.candidates, both.candidates, strict=True):
+        assert own.measures["cosine"] == other.measures["cosine"]
+
+
 @pytest.mark.usefixtures("all_draws")
 def test_equal_pools_are_read_to_the_end(rng):
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}

@@ -47,13 +47,7 @@ class Bins:
         With overflow "drop" the outer bins are 0 and the others sum to 1; a feature without a
         value in the range has an empty histogram (all zero).
         """
-        counts = self.counts(values)
-        if overflow == "count":
-            return np.asarray(counts / max(len(values), 1))
-        if overflow != "drop":
-            raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
-        counts[:, [0, -1]] = 0
-        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+        return normalise(self.counts(values).astype(np.float64), len(values), overflow)
 
     def positions(self, values: Array) -> NDArray[np.unsignedinteger[Any]]:
         """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
@@ -68,9 +62,23 @@ class Bins:
         np.copyto(found, self.n_bins + 1, where=values > self.high)
         return found
 
+    def numbers(self, values: Array) -> NDArray[np.intp]:
+        """The bin of every value, numbered over all features, shape (n, d)."""
+        return self.positions(values) + np.arange(len(self.low)) * (self.n_bins + 2)
+
     def counts(self, values: Array) -> NDArray[np.intp]:
         """How many values of each feature lie in each bin, shape (d, n_bins + 2)."""
         d, width = len(self.low), self.n_bins + 2
-        # Bin numbers that are unique over all features are counted at once.
-        numbers = self.positions(values) + np.arange(d) * width
-        return np.bincount(numbers.ravel(), minlength=d * width).reshape(d, width)
+        return np.bincount(self.numbers(values).ravel(), minlength=d * width).reshape(d, width)
+
+
+def normalise(counts: Array, n_rows: Array | int, overflow: Overflow) -> Array:
+    """The counts, shape (..., d, bins), made into the shares of `Bins.shares` in place."""
+    if overflow == "count":
+        counts /= np.maximum(n_rows, 1)
+    elif overflow == "drop":
+        counts[..., [0, -1]] = 0
+        counts /= np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    else:
+        raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
+    return counts

@@ -57,16 +57,26 @@ class Scores:
         }
 
 
-def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1) -> Scores:
+Measured = tuple[DrawnDistances, Certainty]
+"""The distances of all draws of a plan, and the certainty of their means."""
+
+
+def score(
+    labelled: Array,
+    pools: Mapping[str, Array],
+    plan: RankingPlan,
+    jobs: int = 1,
+    measured: Measured | None = None,
+) -> Scores:
     """Distances, p-values, intervals and ranks of every pool, for each measure.
 
     All features are in random order, and the plan fits the labelled set. `jobs` are threads; they
-    change only the time.
+    change only the time. `measured` is what `measure` gives for the same arguments, if it is known.
     """
     for name, pool in pools.items():
         if reason := why_widths_differ(labelled.shape[1], pool.shape[1]):
             raise ShapeError(f"'{name}' cannot be compared: {reason}")
-    drawn, certainty = measure(labelled, pools, plan, jobs)
+    drawn, certainty = measured or measure(labelled, pools, plan, jobs)
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda pool: p_values(labelled, pool, plan), pools.values())
         chances = np.stack(list(columns), axis=1)
@@ -126,7 +136,7 @@ def why_widths_differ(labelled: int, pool: int) -> str | None:
 
 def measure(
     labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1
-) -> tuple[DrawnDistances, Certainty]:
+) -> Measured:
     """The distances of all draws of a plan, and the certainty of their means."""
     for name, pool in pools.items():
         check_fits(plan.sample_size, len(pool), name)

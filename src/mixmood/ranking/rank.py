@@ -94,7 +94,8 @@ def rank(
     features = {name: pool.sample.last for name, pool in ranked.items()}
     # Our threads use all cores already; threads of BLAS would only slow them down.
     with threadpool_limits(1, user_api="blas"):
-        scores = score(rounds.labelled.sample.last, features, used, n_threads)
+        last = rounds.labelled.sample.last
+        scores = score(last, features, used, n_threads, rounds.measured)
         progress.finish("statistics")
         judged = judge(rounds.labelled, ranked, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside, views)

@@ -1,6 +1,6 @@
 """Pools are read in rounds, until it is clear which one is the nearest."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from threadpoolctl import threadpool_limits
@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 from mixmood.core.seeds import rng_for
 from mixmood.features.reading import Reading
 from mixmood.features.sample import named_problems
-from mixmood.ranking.certainty import chances_of_best
-from mixmood.ranking.distance import measure
+from mixmood.ranking.certainty import Certainty, chances_of_best
+from mixmood.ranking.distance import Measured, measure
 from mixmood.ranking.draws import why_too_small
 from mixmood.ranking.plan import RankingPlan
 
@@ -27,6 +27,8 @@ class Rounds:
     n_done: int
     n_all: int
     """Rounds that would be read without stopping early."""
+    measured: Measured | None = None
+    """The distances of all pools by all measures of the plan, if they are known by now."""
 
 
 def read_in_rounds(
@@ -53,6 +55,7 @@ def read_in_rounds(
     is_early = plan.until is not None and plan.until < 1
     n_all = min(N_ROUNDS, plan.draws) if is_early else 1
     read, may_win, too_small, n_before = dict(pools), set(pools), dict[str, str](), 0
+    measured: Measured | None = None
     for n_done in range(1, n_all + 1):
         n_draws = max(-(-plan.draws * n_done // n_all), 2)
         labelled = labelled.read_on(2 * plan.sample_size * n_draws)
@@ -63,18 +66,21 @@ def read_in_rounds(
             name: why for name, pool in read.items() if (why := _too_small(pool, plan.sample_size))
         }
         left = {name: pool for name, pool in read.items() if name not in too_small}
+        n_read = len(labelled.sample) + sum(len(pool.sample) for pool in left.values())
+        is_new, n_before = n_read != n_before, n_read
+        measured = None if is_new else measured
         if n_done == n_all or not left:
             break
-        n_read = len(labelled.sample) + sum(len(pool.sample) for pool in left.values())
-        if n_read == n_before:
+        if not is_new:
             continue  # the images of this round were read before
-        n_before = n_read
         # A pool that could not win before cannot win now.
         rivals = {name: pool for name, pool in left.items() if name in may_win} or left
-        chance, may_win = _standing(labelled, rivals, plan, jobs)
+        measured = _measured(labelled, rivals, plan, jobs)
+        chance, may_win = _standing(list(rivals), measured[1], plan.seed)
+        measured = measured if len(rivals) == len(left) and len(plan.measures) == 1 else None
         if plan.until is not None and chance >= plan.until:
             break
-    return Rounds(labelled, read, too_small, n_done, n_all)
+    return Rounds(labelled, read, too_small, n_done, n_all, measured)
 
 
 def _too_small(pool: Reading, sample_size: int) -> str | None:
@@ -83,17 +89,21 @@ def _too_small(pool: Reading, sample_size: int) -> str | None:
     return why_too_small(sample_size, len(sample), sample.n_left_out, problems)
 
 
-def _standing(
+def _measured(
     labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int
-) -> tuple[float, set[str]]:
-    """The largest chance of a pool to be the nearest so far, and the pools that may still be it."""
+) -> Measured:
+    """The distances by the first measure, of the images that were read so far."""
     plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.sample.last for name, pool in pools.items()}
     # Only during this computation: the limit holds for the whole process.
     with threadpool_limits(1, user_api="blas"):
-        certainty = measure(labelled.sample.last, features, plan, jobs)[1]
+        return measure(labelled.sample.last, features, plan, jobs)
+
+
+def _standing(names: Sequence[str], certainty: Certainty, seed: int) -> tuple[float, set[str]]:
+    """The largest chance of a pool to be the nearest so far, and the pools that may still be it."""
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
-    chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))
-    may_win = {name for name, is_within in zip(features, within, strict=True) if is_within}
+    chances = chances_of_best(certainty.possible(0, rng_for(seed, "possible")))
+    may_win = {name for name, is_within in zip(names, within, strict=True) if is_within}
     return float(chances.max()), may_win
