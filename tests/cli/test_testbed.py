@@ -1,6 +1,8 @@
 """The commands of the test bed as a user types them."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from typer.testing import CliRunner
@@ -37,7 +39,9 @@ def done(mixmood, tiny_file, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # MLflow's use of its database
-def test_a_test_bed_is_run_watched_and_told_in_tables(mixmood, done, tmp_path, tiny_file):
+def test_a_test_bed_is_run_watched_and_told_in_tables(
+    mixmood, done, tmp_path, tiny_file, mlflow_database
+):
     code, out, _ = mixmood("testbed", "status", "--store", done)
     assert code == 0
     assert "done      4" in out
@@ -52,10 +56,13 @@ def test_a_test_bed_is_run_watched_and_told_in_tables(mixmood, done, tmp_path, t
     assert {"table1.md", "table3.csv", "records.csv.gz", "accuracy_against_percent.svg"} <= names
     code, _, err = mixmood("testbed", "correlate", "--store", done)
     assert (code, "To correlate, at least 3" in err) == (1, True)
+    mlflow_database(done / "mlflow.db")
     words = ("--seeds", 1, "--store", done, "--mlflow", "default")
     again = mixmood("testbed", "run", tiny_file, *words)
     assert again[0] == 0
-    assert (done / "mlflow.db").exists()
+    with closing(sqlite3.connect(done / "mlflow.db")) as database:
+        names = {name for (name,) in database.execute("SELECT name FROM experiments")}
+    assert "mixmood-tiny" in names
 
 
 def test_a_dry_run_says_what_would_run_and_writes_nothing(mixmood, tiny_file, tmp_path):
