@@ -135,11 +135,10 @@ def testbed_tables(
         is_correlated: Refuse a store with too few cells for a correlation.
     """
     from mixmood.testbed.analysis.statistics import LEAST_CELLS
-    from mixmood.testbed.analysis.tables import chosen_records, make_tables
+    from mixmood.testbed.analysis.tables import make_tables
 
     place = Store(store)
-    records = chosen_records(place, plan.cells, plan.tested_arm)
-    found = make_tables(place, plan.choice, plan.cells, records, plan.beside_paper, plan.tested_arm)
+    found = make_tables(place, plan.choice, plan.cells, None, plan.beside_paper, plan.tested_arm)
     if is_correlated and not found.agreements:
         raise InputError(
             f"To correlate, at least {LEAST_CELLS} contaminated cells of one task must share a "

@@ -98,23 +98,6 @@ def _cells(config: Config) -> Iterator[Cell]:
                     yield Cell(task, source, float(percent), n, algorithm, mode, regime, size)
 
 
-def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:
-    """All runs of a grid, seed by seed: an interrupted grid has whole seeds."""
-    n_seeds = config.grid.seeds if seeds is None else seeds
-    if n_seeds < 1:
-        raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
-    everything = cells(config)
-    chosen = [cell for cell in everything if only is None or only.takes(cell)]
-    if not everything:
-        raise OptionError(f"'{config.name}' has no cells: give sources or baselines in its grid.")
-    if only is not None and not chosen:
-        hint = only.unmatched(everything) or "Select less strictly."
-        raise OptionError(f"No cell of '{config.name}' is left by --only. {hint}")
-    first = config.grid.first_seed
-    seeds_of = range(first, first + n_seeds)
-    return [Run(**vars(cell), seed=seed) for seed in seeds_of for cell in chosen]
-
-
 @dataclass(frozen=True)
 class CellFilter:
     """A choice of cells: for some fields of a cell, the values that are wanted."""
@@ -152,3 +135,22 @@ def _word(cell: Cell, key: str) -> str:
     """A field of a cell as it is written in `--only`."""
     value = getattr(cell, key)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+EVERY_CELL = CellFilter({})
+
+
+def runs(config: Config, only: CellFilter = EVERY_CELL, seeds: int | None = None) -> list[Run]:
+    """All runs of a grid, seed by seed: an interrupted grid has whole seeds."""
+    n_seeds = config.grid.seeds if seeds is None else seeds
+    if n_seeds < 1:
+        raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
+    everything = cells(config)
+    chosen = [cell for cell in everything if only.takes(cell)]
+    if not everything:
+        raise OptionError(f"'{config.name}' has no cells: give sources or baselines in its grid.")
+    if not chosen:
+        hint = only.unmatched(everything) or "Select less strictly."
+        raise OptionError(f"No cell of '{config.name}' is left by --only. {hint}")
+    first = config.grid.first_seed
+    return [Run(**vars(cell), seed=first + k) for k in range(n_seeds) for cell in chosen]

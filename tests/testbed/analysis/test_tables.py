@@ -169,8 +169,8 @@ def test_missing_cells_are_dashes(paper):
 
 
 def test_a_whole_grid_has_no_gaps_to_tell(store):
-    assert gaps(store, None).n_missing == 8
-    assert gaps(store, None).describe().startswith("Incomplete: 8 of 8")
+    assert gaps(store).n_missing == 8
+    assert gaps(store).describe().startswith("Incomplete: 8 of 8")
 
 
 def test_an_empty_store_has_no_tables(store):

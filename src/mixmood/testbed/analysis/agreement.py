@@ -58,31 +58,31 @@ def agreement_rows(
         AgreementRow(
             **vars(group.key),
             measure=name,
-            **_with_intervals(*_statistics(group, name, choice)),
+            **_with_intervals(*_statistics(group, name)),
             n_cells=len(group.cells),
             n_seeds=len(group.seeds),
         )
-        for group in groups(records)
-        for name in getattr(group, kind)
+        for group in groups(records, choice, kind)
+        for name in group.values
     ]
 
 
-def _statistics(group: Group, measure: str, choice: Choice) -> tuple[Array, Array]:
+def _statistics(group: Group, name: str) -> tuple[Array, Array]:
     """Pearson, Spearman and regret, shape (3,), and the same without each seed, (3, seeds).
 
     A good measure has negative correlations, a good predictor positive ones.
     """
-    both = group.arrays(measure, choice)
-    ends = both[0][:, group.finalists], both[1][:, group.finalists]
-    parts = ((both, pearsons), (both, spearmans), (ends, regrets))
+    x, y = group.values[name], group.accuracies
+    percents = np.array([percent for _, percent in group.cells])
+    is_last = percents == percents.max()
+    ends = (-x if name in PREDICTORS else x)[:, is_last], y[:, is_last]
+    parts = (((x, y), pearsons), ((x, y), spearmans), (ends, regrets))
     whole = [
         statistic(*(values.mean(axis=0, keepdims=True) for values in arrays))[0]
         for arrays, statistic in parts
     ]
     without = [each_left_out(*arrays, statistic) for arrays, statistic in parts]
-    sign = -1.0 if measure in PREDICTORS else 1.0
-    signs = np.array([sign, sign, 1.0])
-    return signs * np.array(whole), signs[:, None] * np.array(without)
+    return np.array(whole), np.array(without)
 
 
 def _with_intervals(whole: Array, without: Array) -> dict[str, Any]:
@@ -114,23 +114,22 @@ def overall_rows(
     records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
 ) -> list[OverallRow]:
     """One row for each measure, or predictor, the best mean correlation first."""
-    found = groups(records)
-    names = dict.fromkeys(name for group in found for name in getattr(group, kind))
+    found = groups(records, choice, kind)
+    names = dict.fromkeys(name for group in found for name in group.values)
     rows = [
-        _overall_row(name, [group for group in found if name in getattr(group, kind)], choice)
-        for name in names
+        _overall_row(name, [group for group in found if name in group.values]) for name in names
     ]
     best = -1 if kind == "measures" else 1
     return sorted(rows, key=lambda row: 2.0 if row.pearson is None else -best * row.pearson)
 
 
-def _overall_row(measure: str, found: Sequence[Group], choice: Choice) -> OverallRow:
+def _overall_row(measure: str, found: Sequence[Group]) -> OverallRow:
     """The means over groups; a seed, whose runs share images, is left out of all at once."""
     seeds = sorted({seed for group in found for seed in group.seeds})
     whole = np.empty((3, len(found)))
     without = np.empty((3, len(found), len(seeds)))
     for column, group in enumerate(found):
-        whole[:, column], own = _statistics(group, measure, choice)
+        whole[:, column], own = _statistics(group, measure)
         # Leaving out a seed that a group does not have changes nothing in it.
         without[:, column] = whole[:, column, None]
         without[:, column, [seeds.index(seed) for seed in group.seeds]] = own
@@ -171,9 +170,9 @@ def chance_of_correlation(records: Sequence[RunRecord], choice: Choice) -> Chanc
     lowest correlation over all measures is compared with the lowest observed one, which accounts
     for the choice of the best measure among several. None if no correlation is defined.
     """
-    found = groups(records)
+    found = groups(records, choice)
     moves = list(_moves(found, rng_for(0, "chance")))
-    values = [_correlations(group, choice, moves) for group in found]
+    values = [_correlations(group, moves) for group in found]
     measures = dict.fromkeys(name for by_name in values for name in by_name)
     if not measures:
         return None
@@ -217,9 +216,7 @@ def _exchangeable(found: Sequence[Group], side: int) -> list[list[Any]]:
     return list(grouped((frozenset(own), value) for value, own in places.items()).values())
 
 
-def _correlations(
-    group: Group, choice: Choice, moves: Sequence[tuple[Moves, Moves]]
-) -> dict[str, Array]:
+def _correlations(group: Group, moves: Sequence[tuple[Moves, Moves]]) -> dict[str, Array]:
     """Pearson's r of every measure that has one, for each arrangement."""
     place = {cell: index for index, cell in enumerate(group.cells)}
     order = [
@@ -227,9 +224,9 @@ def _correlations(
         for sources, percents in moves
     ]
     made = {}
-    for measure in group.measures:
-        x, y = (values.mean(axis=0) for values in group.arrays(measure, choice))
+    for measure, values in group.values.items():
+        x, y = values.mean(axis=0), group.accuracies.mean(axis=0)
         if np.ptp(x) > 0 and np.ptp(y) > 0:
-            x, y = ((values - values.mean()) / values.std() for values in (x, y))
+            x, y = ((each - each.mean()) / each.std() for each in (x, y))
             made[measure] = np.asarray(y[np.array(order)] @ x / len(x))
     return made

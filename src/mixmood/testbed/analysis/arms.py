@@ -1,8 +1,9 @@
 """One training, four ways to test it: accuracy by arm, and correlation of distances by arm."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal, get_args
 
 import numpy as np
@@ -55,29 +56,25 @@ class ArmAgreementRow(GroupKey):
 def arm_rows(records: Sequence[RunRecord]) -> list[ArmRow]:
     """One row for each cell, epoch and arm; none if no record has arms."""
     found = grouped((record.cell, record) for record in records if record.arms is not None)
-    return [
-        _arm_row(cell, own, arm, epoch)
-        for cell, own in found.items()
-        for epoch in EPOCHS
-        for arm in ARMS
-    ]
-
-
-def _arm_row(cell: Cell, records: Sequence[RunRecord], arm: Arm, epoch: EpochChoice) -> ArmRow:
-    values, base = (
-        np.array([record.in_arm(one).accuracy.by(epoch) for record in records])
-        for one in (arm, ARMS[0])
-    )
-    points, n_runs = 100 * (values - base), len(records)
-    return ArmRow(
-        **vars(cell),
-        arm=arm,
-        epoch=epoch,
-        accuracy_mean=float(values.mean()),
-        difference_points=float(points.mean()),
-        difference_error=float(points.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else None,
-        n_runs=n_runs,
-    )
+    rows = []
+    for (cell, own), epoch in product(found.items(), EPOCHS):
+        by_arm = {
+            arm: np.array([record.in_arm(arm).accuracy.by(epoch) for record in own]) for arm in ARMS
+        }
+        for arm, values in by_arm.items():
+            points, n_runs = 100 * (values - by_arm[ARMS[0]]), len(own)
+            error = float(points.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else None
+            row = ArmRow(
+                **vars(cell),
+                arm=arm,
+                epoch=epoch,
+                accuracy_mean=float(values.mean()),
+                difference_points=float(points.mean()),
+                difference_error=error,
+                n_runs=n_runs,
+            )
+            rows.append(row)
+    return rows
 
 
 def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
@@ -88,23 +85,15 @@ def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
         if record.arms is not None
         for run in [record.run]
     )
-    return [
-        row
-        for own in ways.values()
-        for epoch in EPOCHS
-        for arm in ARMS
-        for row in _agreements([record.in_arm(arm) for record in own], arm, epoch)
-    ]
-
-
-def _agreements(
-    records: Sequence[RunRecord], arm: Arm, epoch: EpochChoice
-) -> Iterator[ArmAgreementRow]:
-    rows = agreement_rows(records, epoch)
-    found = [(vars(GroupKey.of(row)), vars(row)) for row in rows]
-    if len({row.task for row in rows}) > 1:
-        mean = vars(GroupKey.of(rows[0])) | {"task": MEAN}
-        found += [(mean, vars(row)) for row in overall_rows(records, epoch)]
-    for group, row in found:
-        shown = {name: value for name, value in row.items() if name.startswith(SHOWN)}
-        yield ArmAgreementRow(**group, arm=arm, epoch=epoch, **shown)
+    made = []
+    for own, epoch, arm in product(ways.values(), EPOCHS, ARMS):
+        tested = [record.in_arm(arm) for record in own]
+        rows = agreement_rows(tested, epoch)
+        found = [(vars(GroupKey.of(row)), vars(row)) for row in rows]
+        if len({row.task for row in rows}) > 1:
+            mean = vars(GroupKey.of(rows[0])) | {"task": MEAN}
+            found += [(mean, vars(row)) for row in overall_rows(tested, epoch)]
+        for group, row in found:
+            shown = {name: value for name, value in row.items() if name.startswith(SHOWN)}
+            made.append(ArmAgreementRow(**group, arm=arm, epoch=epoch, **shown))
+    return made

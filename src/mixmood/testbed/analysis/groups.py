@@ -1,11 +1,10 @@
 """Groups of records to compare: the contaminated runs of one task and one way of training."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
@@ -15,16 +14,9 @@ from mixmood.testbed.config import SCRATCH, Regime
 from mixmood.testbed.record import Choice, RunRecord
 
 SHARE, GAIN = "useful share", "probe"
-PREDICTORS: dict[str, Callable[[RunRecord], float | None]] = {
-    SHARE: lambda record: record.useful_share.share if record.useful_share else None,
-    GAIN: lambda record: record.probe.gain if record.probe else None,
-}
-"""For each name, a function that gives the value of a record, or None if it has none.
-
-Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version of
-mixmood that made the run.
-"""
-
+PREDICTORS = (SHARE, GAIN)
+"""Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version
+of mixmood that made the run."""
 Kind = Literal["measures", "predictors"]
 """What is compared with accuracy: distances, or PREDICTORS."""
 PoolKey = tuple[str, float]
@@ -64,51 +56,18 @@ class GroupKey:
 
 @dataclass(frozen=True)
 class Group:
-    """The contaminated runs of one group."""
+    """The contaminated runs of one group; arrays have the shape (seeds, cells)."""
 
     key: GroupKey
-    records: list[RunRecord]
     cells: list[PoolKey]
     seeds: list[int]
     """The seeds that all cells have, so that cells are compared over the same splits."""
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures whose distances the runs have."""
-        return list(self.records[0].distances or {})
-
-    @property
-    def predictors(self) -> list[str]:
-        """The PREDICTORS for which all runs have a value."""
-        return [
-            name
-            for name, read in PREDICTORS.items()
-            if all(read(record) is not None for record in self.records)
-        ]
-
-    @property
-    def finalists(self) -> NDArray[np.bool_]:
-        """Which cells have the highest percentage; regret is computed over these."""
-        percents = np.array([percent for _, percent in self.cells])
-        return np.asarray(percents == percents.max())
-
-    def arrays(self, measure: str, choice: Choice) -> tuple[Array, Array]:
-        """Distances and accuracies, both of shape (seeds, cells).
-
-        For one of PREDICTORS, the distance is its negative value, so that small is good.
-        """
-        values = np.empty((2, len(self.seeds), len(self.cells)))
-        for record in self.records:
-            run = record.run
-            if run.seed in self.seeds and record.distances:
-                place = self.seeds.index(run.seed), self.cells.index((run.source, run.percent))
-                read = PREDICTORS.get(measure)
-                near = -(read(record) or 0.0) if read else record.distances[measure].distance
-                values[:, *place] = near, record.accuracy.by(choice)
-        return values[0], values[1]
+    accuracies: Array
+    values: dict[str, Array]
+    """Distances by measure, or the PREDICTORS for which all runs have a value."""
 
 
-def groups(records: Sequence[RunRecord]) -> list[Group]:
+def groups(records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures") -> list[Group]:
     """The groups that can be correlated: at least three cells that share a seed.
 
     InputError if the runs of one group and seed were made in different views.
@@ -118,10 +77,29 @@ def groups(records: Sequence[RunRecord]) -> list[Group]:
         for record in records
         if record.distances and record.run.percent > 0
     )
+    made = []
     for key, own in found.items():
         _check_views(key, own)
-    made = [Group(key, own, *_shared(own)) for key, own in found.items()]
-    return [group for group in made if len(group.cells) >= LEAST_CELLS and group.seeds]
+        seeds_of = grouped(((one.run.source, one.run.percent), one.run.seed) for one in own)
+        cells, seeds = list(seeds_of), sorted(set.intersection(*map(set, seeds_of.values())))
+        if len(cells) < LEAST_CELLS or not seeds:
+            continue
+        places = {(one.run.seed, one.run.source, one.run.percent): one for one in own}
+        runs = [[places[seed, *cell] for cell in cells] for seed in seeds]
+        accuracies = np.array([[one.accuracy.by(choice) for one in row] for row in runs])
+        seen = [[values_of(one, kind) for one in row] for row in runs]
+        names = [name for name in seen[0][0] if all(name in values_of(one, kind) for one in own)]
+        values = {name: np.array([[one[name] for one in row] for row in seen]) for name in names}
+        made.append(Group(key, cells, seeds, accuracies, values))
+    return made
+
+
+def values_of(record: RunRecord, kind: Kind) -> dict[str, float]:
+    """The distances of a run by measure, or those of PREDICTORS that it has."""
+    if kind == "measures":
+        return {measure: found.distance for measure, found in (record.distances or {}).items()}
+    share, probe = record.useful_share, record.probe
+    return ({SHARE: share.share} if share else {}) | ({GAIN: probe.gain} if probe else {})
 
 
 def _check_views(key: GroupKey, records: Sequence[RunRecord]) -> None:
@@ -134,12 +112,6 @@ def _check_views(key: GroupKey, records: Sequence[RunRecord]) -> None:
                 f"different views: {'; '.join(sorted(set(seen)))}. Their accuracies cannot be "
                 "compared. Run the test bed again in a new --store."
             )
-
-
-def _shared(records: Sequence[RunRecord]) -> tuple[list[PoolKey], list[int]]:
-    """The cells of a group, and the seeds that all of them have."""
-    seeds = grouped(((one.run.source, one.run.percent), one.run.seed) for one in records)
-    return list(seeds), sorted(set.intersection(*map(set, seeds.values())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,23 +127,19 @@ class GroupLine(GroupKey):
 def fitted_lines(
     records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
 ) -> list[GroupLine]:
-    """A line for each group and measure, or predictor, over the seeds that its cells share."""
-    return [
-        line
-        for group in groups(records)
-        for name in getattr(group, kind)
-        if (line := _line(group, name, choice))
-    ]
-
-
-def _line(group: Group, name: str, choice: Choice) -> GroupLine | None:
-    """The line over the range of x; None if x or y is constant."""
-    x, y = (values.mean(axis=0) for values in group.arrays(name, choice))
-    x = -x if name in PREDICTORS else x
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None
-    slope = float(np.cov(x, y, ddof=0)[0, 1] / x.var())
-    ends = (float(x.min()), float(x.max()))
-    low, high = (float(y.mean() + slope * (end - x.mean())) for end in ends)
-    pearson = float(np.corrcoef(x, y)[0, 1])
-    return GroupLine(**vars(group.key), measure=name, x=ends, y=(low, high), pearson=pearson)
+    """A line over the range of each measure, or predictor, of a group; none through a constant."""
+    lines = []
+    for group in groups(records, choice, kind):
+        y = group.accuracies.mean(axis=0)
+        for name, values in group.values.items():
+            x = values.mean(axis=0)
+            if np.ptp(x) == 0 or np.ptp(y) == 0:
+                continue
+            slope = float(np.cov(x, y, ddof=0)[0, 1] / x.var())
+            ends = (float(x.min()), float(x.max()))
+            low, high = (float(y.mean() + slope * (end - x.mean())) for end in ends)
+            r = float(np.corrcoef(x, y)[0, 1])
+            lines.append(
+                GroupLine(**vars(group.key), measure=name, x=ends, y=(low, high), pearson=r)
+            )
+    return lines

@@ -30,7 +30,7 @@ from mixmood.testbed.analysis.tables import (
     make_tables,
     outlook_rows,
 )
-from mixmood.testbed.cells import CellFilter
+from mixmood.testbed.cells import EVERY_CELL, CellFilter
 from mixmood.testbed.record import Choice, RunRecord
 from mixmood.testbed.store import Store
 
@@ -61,37 +61,27 @@ class Extremes:
 def extremes(rows: Sequence[AccuracyRow], n_classes: int) -> list[Extremes]:
     """One for each task with at least two sources to compare."""
     tasks = grouped((row.task, row) for row in rows if row.percent > 0)
-    found = (_of_task(task, own, 1 / n_classes) for task, own in tasks.items())
-    return [each for each in found if each is not None]
-
-
-def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes | None:
-    percent = max(row.percent for row in rows)
-    pairs = grouped((GroupKey.of(row), (row.source, row)) for row in rows if row.percent == percent)
-    values: list[dict[str, AccuracyRow]] = [dict(own) for own in pairs.values()]
-    sources = list(dict.fromkeys(source for found in values for source in found))
-    whole = [found for found in values if len(found) == len(sources)]
-    if len(sources) < 2 or not whole:
-        return None
-    means = {
-        source: float(np.mean([found[source].accuracy_mean for found in whole]))
-        for source in sources
-    }
-    best, worst = max(sources, key=means.__getitem__), min(sources, key=means.__getitem__)
-    # The accuracies of these rows are means over runs.
-    variances = [(one[best].accuracy_spread or 0.0) ** 2 / one[best].n_runs for one in whole]
-    margin = max(LEAST_GAIN, 2 * math.sqrt(sum(variances)) / len(whole))
-    return Extremes(
-        task=task,
-        percent=percent,
-        best=best,
-        best_accuracy=means[best],
-        worst=worst,
-        worst_accuracy=means[worst],
-        n_sources=len(sources),
-        chance=chance,
-        is_above_chance=means[best] > chance + margin,
-    )
+    found = []
+    for task, all_rows in tasks.items():
+        percent = max(row.percent for row in all_rows)
+        own = [row for row in all_rows if row.percent == percent]
+        by_source = grouped((GroupKey.of(row), (row.source, row)) for row in own).values()
+        sources = list(dict.fromkeys(source for pairs in by_source for source, _ in pairs))
+        whole = [dict(pairs) for pairs in by_source if len(dict(pairs)) == len(sources)]
+        if len(sources) < 2 or not whole:
+            continue
+        means = {
+            source: float(np.mean([one[source].accuracy_mean for one in whole]))
+            for source in sources
+        }
+        best, worst = max(sources, key=means.__getitem__), min(sources, key=means.__getitem__)
+        # The accuracies of these rows are means over runs.
+        variances = [(one[best].accuracy_spread or 0.0) ** 2 / one[best].n_runs for one in whole]
+        margin = max(LEAST_GAIN, 2 * math.sqrt(sum(variances)) / len(whole))
+        ends = (best, means[best], worst, means[worst])
+        is_above_chance = means[best] > 1 / n_classes + margin
+        found.append(Extremes(task, percent, *ends, len(sources), 1 / n_classes, is_above_chance))
+    return found
 
 
 SCHEMA = 1
@@ -137,19 +127,19 @@ class Overview:
 
     def to_dict(self) -> dict[str, Any]:
         """The record in plain values."""
-        tables, missing = self.tables, self.tables.gaps
-        hidden = ("tables", "predictor_lines")
-        values = {name: _plain(value) for name, value in vars(self).items() if name not in hidden}
+        values = asdict(self)
+        tables, lines = values.pop("tables"), values.pop("predictor_lines")
+        missing = tables["gaps"]
         return {
             **values,
-            **tables.to_dict(),
-            "n_wanted": missing.n_wanted,
-            "n_failed": missing.n_failed,
-            "n_seeds": tables.n_seeds,
-            "gaps": missing.describe(),
-            "empty_cells": _plain(missing.empty_cells),
-            "lines": _plain([*tables.lines, *self.predictor_lines]),
-            "predictors": tables.plain(self.predictors),
+            **self.tables.to_dict(),
+            "n_wanted": missing["n_wanted"],
+            "n_failed": missing["n_failed"],
+            "n_seeds": tables["n_seeds"],
+            "gaps": self.tables.gaps.describe(),
+            "empty_cells": missing["empty_cells"],
+            "lines": tables["lines"] + lines,
+            "predictors": self.tables.plain(self.predictors),
         }
 
     def to_json(self) -> str:
@@ -160,12 +150,12 @@ class Overview:
 def overview(
     store: Store,
     choice: Choice,
-    only: CellFilter | None = None,
+    only: CellFilter = EVERY_CELL,
     beside_paper: bool = False,
     arm: Arm = "A",
 ) -> Overview:
     """The overview of a store, or of some of its cells."""
-    failed = [run for run in store.failures() if only is None or only.takes(run.run)]
+    failed = [run for run in store.failures() if only.takes(run.run)]
     if failed and not store.keys():
         raise InputError(
             f"All runs in the store {store.folder} failed. See why with: mixmood "
@@ -228,13 +218,6 @@ def overview_verdict(rows: Sequence[OverallRow], by_chance: Chance | None) -> st
 
 def _p(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
-
-
-def _plain(value: Any) -> Any:
-    """The value with dataclasses, also those in lists, as dicts."""
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, list[str]]:

@@ -17,8 +17,8 @@ from mixmood.core.text import counted, either_form
 from mixmood.ssl.record import Arm
 from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.analysis.arms import ArmAgreementRow, ArmRow, arm_agreement_rows, arm_rows
-from mixmood.testbed.analysis.groups import PREDICTORS, GroupKey, GroupLine, fitted_lines, grouped
-from mixmood.testbed.cells import Cell, CellFilter, cells
+from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines, grouped, values_of
+from mixmood.testbed.cells import EVERY_CELL, Cell, CellFilter, cells
 from mixmood.testbed.record import Choice, RunRecord
 from mixmood.testbed.store import Store
 
@@ -35,7 +35,7 @@ class AccuracyRow(Cell):
     is_best: bool = False
     """Whether no cell of the same task, number of labels and regime has a higher mean."""
     paper: float | None = None
-    """The paper's number, if it was requested and exists."""
+    """The paper's number, if it was requested and exists; also below."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +49,9 @@ class DistanceRow(Cell):
     """Median over the runs of the permutation p-value."""
     n_runs: int
     view: str | None = None
-    """The views of the runs; None for networks."""
     is_significant: bool
     """Whether the median p-value says that pool and labelled images differ."""
     paper: float | None = None
-    """The paper's number, if it was requested and exists."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Gaps:
         return text.rstrip()
 
 
-def chosen_records(store: Store, only: CellFilter | None = None, arm: Arm = "A") -> list[RunRecord]:
+def chosen_records(store: Store, only: CellFilter = EVERY_CELL, arm: Arm = "A") -> list[RunRecord]:
     """The finished runs of a store, or of some of its cells, in the order of the grid.
 
     Networks from scratch that were trained with a pool have their accuracies in `arm`.
@@ -94,7 +92,7 @@ def chosen_records(store: Store, only: CellFilter | None = None, arm: Arm = "A")
     If runs of one task and source have different data sets, only those with the data sets of the
     run that was written last are used.
     """
-    records = _current(store, _taken(store, only))
+    records = _current(store, only)[0]
     if not records:
         raise InputError(
             f"The store {store.folder} has no finished runs of the cells asked for. "
@@ -110,17 +108,17 @@ def chosen_records(store: Store, only: CellFilter | None = None, arm: Arm = "A")
     return sorted(records, key=lambda r: (order.get(r.cell, len(order)), r.run.seed))
 
 
-def _taken(store: Store, only: CellFilter | None) -> list[RunRecord]:
-    return [record for record in store.records() if only is None or only.takes(record.run)]
+def _current(store: Store, only: CellFilter) -> tuple[list[RunRecord], int]:
+    """The records with the data sets of the one that was written last, for each task and source.
 
-
-def _current(store: Store, records: Sequence[RunRecord]) -> list[RunRecord]:
-    """The records with the data sets of the one that was written last, for each task and source."""
+    With the number of records that have others.
+    """
+    taken = [record for record in store.records() if only.takes(record.run)]
     kept: list[RunRecord] = []
-    for own in grouped(((r.run.task, r.run.source), r) for r in records).values():
+    for own in grouped(((r.run.task, r.run.source), r) for r in taken).values():
         last = max(own, key=lambda record: store.written_at(record.key)).data
         kept += [record for record in own if record.data == last]
-    return kept
+    return kept, len(taken) - len(kept)
 
 
 def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[AccuracyRow]:
@@ -158,17 +156,16 @@ def _views(records: Sequence[RunRecord]) -> dict[Cell, str | None]:
     return {cell: "; ".join(sorted({*filter(None, own)})) or None for cell, own in found.items()}
 
 
-def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
+def gaps(store: Store, only: CellFilter = EVERY_CELL) -> Gaps:
     """The runs of the store's grid that are missing."""
-    grid, taken = store.config.grid, _taken(store, only)
-    wanted = [cell for cell in cells(store.config) if only is None or only.takes(cell)]
-    current = _current(store, taken)
+    grid = store.config.grid
+    wanted = [cell for cell in cells(store.config) if only.takes(cell)]
+    current, n_outdated = _current(store, only)
     found = grouped((record.cell, record.run.seed) for record in current)
     seeds = range(grid.first_seed, grid.first_seed + grid.seeds)
     n_missing = sum(seed not in found.get(cell, ()) for cell in wanted for seed in seeds)
     empty = tuple(cell for cell in wanted if cell not in found)
-    n_failed = sum(only is None or only.takes(each.run) for each in store.failures())
-    n_outdated = len(taken) - len(current)
+    n_failed = sum(only.takes(each.run) for each in store.failures())
     return Gaps(len(wanted) * grid.seeds, n_missing, n_failed, empty, n_outdated)
 
 
@@ -232,40 +229,37 @@ class Tables:
 def make_tables(
     store: Store,
     choice: Choice,
-    only: CellFilter | None = None,
+    only: CellFilter = EVERY_CELL,
     records: Sequence[RunRecord] | None = None,
     beside_paper: bool = False,
     arm: Arm = "A",
 ) -> Tables:
     """The tables of a store, or of some of its cells; `records` are those runs, if read before."""
     records = chosen_records(store, only, arm) if records is None else records
-    made = Tables(
+    accuracies, distances = accuracy_rows(records, choice), distance_rows(records)
+    agreements = agreement_rows(records, choice)
+    if beside_paper:
+        accuracies = [replace(row, paper=paper_accuracy(row)) for row in accuracies]
+        far, r = paper_table("table2_distances"), paper_table("table3_correlations")
+        distances = [
+            replace(row, paper=far.get((row.task, row.source, row.percent, row.measure)))
+            for row in distances
+        ]
+        agreements = [
+            replace(row, paper=r.get((row.task, row.n_labelled, row.measure))) for row in agreements
+        ]
+    return Tables(
         choice,
         store.config.grid.seeds,
-        accuracy_rows(records, choice),
-        distance_rows(records),
-        agreement_rows(records, choice),
+        accuracies,
+        distances,
+        agreements,
         fitted_lines(records, choice),
         gaps(store, only),
         arm,
         arm_rows(records),
         arm_agreement_rows(records),
-    )
-    if not beside_paper:
-        return made
-    distances, correlations = paper_table("table2_distances"), paper_table("table3_correlations")
-    return replace(
-        made,
-        accuracies=[replace(row, paper=paper_accuracy(row)) for row in made.accuracies],
-        distances=[
-            replace(r, paper=distances.get((r.task, r.source, r.percent, r.measure)))
-            for r in made.distances
-        ],
-        agreements=[
-            replace(r, paper=correlations.get((r.task, r.n_labelled, r.measure)))
-            for r in made.agreements
-        ],
-        has_paper=True,
+        beside_paper,
     )
 
 
@@ -284,8 +278,7 @@ def outlook_rows(records: Sequence[RunRecord]) -> list[OutlookRow]:
     values = grouped(
         ((record.cell, name), value)
         for record in records
-        for name, read in PREDICTORS.items()
-        if (value := read(record)) is not None
+        for name, value in values_of(record, "predictors").items()
     )
     return [
         OutlookRow(**vars(cell), measure=name, **_over_runs("", found))
