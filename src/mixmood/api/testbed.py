@@ -10,16 +10,10 @@ from mixmood.core.files import make_folder, write_atomic, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.text import counted, unknown_name
-from mixmood.testbed.config import load_config
-from mixmood.testbed.driver import (
-    PreparedTestbed,
-    Status,
-    StoreStatus,
-    Watch,
-    prepare,
-    store_status,
-)
+from mixmood.testbed.config import Config, load_config
+from mixmood.testbed.driver import Status, StoreStatus, Watch, jobs_for, run_jobs
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
+from mixmood.testbed.run import Job
 from mixmood.testbed.store import Store
 
 if TYPE_CHECKING:
@@ -48,23 +42,24 @@ def run_testbed(
         listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
-    prepared = prepared_testbed(testbed, plan, listener)
+    config, jobs = prepared_testbed(testbed, plan, listener)
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
-    n_runs = counted(len(prepared.work), "run")
-    listener.note(f"{n_runs}, {at_once}; finished runs are kept in {store}.")
-    return prepared.run(store, watch, listener)
+    listener.note(f"{counted(len(jobs), 'run')}, {at_once}; finished runs are kept in {store}.")
+    return run_jobs(jobs, Store.make(store, config), plan, watch, listener)
 
 
-def prepared_testbed(testbed: str | Path, plan: TestbedPlan, listener: Listener) -> PreparedTestbed:
+def prepared_testbed(
+    testbed: str | Path, plan: TestbedPlan, listener: Listener
+) -> tuple[Config, list[Job]]:
     """The test bed with its jobs, after a check of all names and data sets."""
     config = load_config(testbed)
     listener.note(f"Checking the test bed {config.name} and its data sets ...")
-    return prepare(config, plan)
+    return config, jobs_for(config, plan)
 
 
 def testbed_status(store: str | Path) -> StoreStatus:
     """The progress of the test bed in a store, also while another process runs it."""
-    return store_status(Store(store))
+    return StoreStatus.of(Store(store))
 
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")

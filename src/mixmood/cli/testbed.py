@@ -52,11 +52,11 @@ def run(
     with RunBars(quiet) as bars:
         try:
             if dry_run:
-                prepared = prepared_testbed(testbed, plan, bars)
-                config, used = prepared.config, {job.run.cell for job in prepared.work}
+                config, jobs = prepared_testbed(testbed, plan, bars)
+                used = {job.run.cell for job in jobs}
                 typer.echo(f"test bed  {config.name}")
                 typer.echo(f"cells     {len(used)} of {len(cells(config))}")
-                typer.echo(f"runs      {len(prepared.work)}")
+                typer.echo(f"runs      {len(jobs)}")
                 return
             status = run_testbed(testbed, store, plan=plan, watch=bars.watch, listener=bars)
         except KeyboardInterrupt:

@@ -73,7 +73,6 @@ COLUMNS = {
 }
 """The columns of CSV and Parquet, and their types in the latter."""
 ListRow = dict[str, Any]
-"""One image in the list: its value in each column."""
 Batches = Iterable[list[ListRow]]
 Writer = Callable[[IO[bytes], str, Batches], None]
 
@@ -83,38 +82,26 @@ def list_rows(
 ) -> Iterator[list[ListRow]]:
     """The rows of a filtered pool, part by part; `pool_name` is its name in the list."""
     names = ("scores", "nearest", "classes", "confidence", "problems")
+    labelled, classes = job.scorer.labelled_names, job.scorer.class_names
     for start, part in job.parts:
         # As lists: a single value of an array takes longer to read than all of a list.
-        values = zip(*(part[name].tolist() for name in names), strict=True)
+        columns = [part[name].tolist() for name in names]
+        codes = reasons[start : start + len(columns[0])].tolist()
+        values = enumerate(zip(codes, *columns, strict=True), start)
         yield [
-            _row(job, int(reasons[index]), pool_name, index, *own)
-            for index, own in enumerate(values, start)
+            {
+                "path": job.pool.locate(index),
+                "pool": pool_name,
+                "index": index,
+                "score": None if problem else round(score, 6),
+                "keep": int(reason == 0),
+                "reason": REASONS[reason],
+                "nearest": labelled[nearest] if 0 <= nearest < len(labelled) else "",
+                "predicted_class": classes[code] if code >= 0 else "",
+                "confidence": round(confidence, 4) if code >= 0 else None,
+            }
+            for index, (reason, score, nearest, code, confidence, problem) in values
         ]
-
-
-def _row(
-    job: FilterJob,
-    reason: int,
-    pool_name: str,
-    index: int,
-    score: float,
-    nearest: int,
-    code: int,
-    confidence: float,
-    problem: str,
-) -> ListRow:
-    labelled, classes = job.scorer.labelled_names, job.scorer.class_names
-    return {
-        "path": job.pool.locate(index),
-        "pool": pool_name,
-        "index": index,
-        "score": None if problem else round(score, 6),
-        "keep": int(reason == 0),
-        "reason": REASONS[reason],
-        "nearest": labelled[nearest] if 0 <= nearest < len(labelled) else "",
-        "predicted_class": classes[code] if code >= 0 else "",
-        "confidence": round(confidence, 4) if code >= 0 else None,
-    }
 
 
 def write_list(path: Path, pool_name: str, batches: Batches) -> None:
@@ -126,13 +113,14 @@ def write_list(path: Path, pool_name: str, batches: Batches) -> None:
 
 def writer_for(path: Path) -> Writer:
     """The writer for a file of this name; refuse an unknown suffix before any work is done."""
-    if path.suffix.lower() not in WRITERS:
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
         raise OptionError(
             f"The list needs a name that ends in {', '.join(WRITERS)}; got '{path.name}'."
         )
-    if path.suffix.lower() == ".parquet":
+    if writer is _write_parquet:
         _pyarrow()
-    return WRITERS[path.suffix.lower()]
+    return writer
 
 
 def check_names(path: Path, names: Iterable[str]) -> None:

@@ -235,18 +235,26 @@ def _fields_at(place: list[str]) -> list[str]:
 
 def check_names(config: Config) -> None:
     """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
+    from mixmood.features.backbones.backbone import asked_views
     from mixmood.features.backbones.registry import load_backbone
+    from mixmood.heads.registry import HEADS
 
+    grid, frozen = config.grid, config.frozen
     check_measures(tuple(config.distances.measures))
     load_backbone(config.distances.backbone, config.distances.resolution)
-    for regime in config.grid.regimes:
-        if regime == FROZEN:
-            _check_heads(config)
-        else:
-            _check_training(config, config.training if regime == SCRATCH else config.tuned)
+    if SCRATCH in grid.regimes:
+        _check_training(grid, config.training)
+    if FROZEN in grid.regimes:
+        known = [name for name, entry in HEADS.items() if entry.uses_pool]
+        for algorithm in grid.algorithms:
+            check_name("algorithm of frozen features", algorithm, known)
+        side = frozen.resolution if isinstance(frozen.resolution, int) else None
+        asked_views(load_backbone(frozen.backbone, side), frozen.resolution, frozen.depth)
+    if TUNED in grid.regimes:
+        _check_training(grid, config.tuned)
 
 
-def _check_training(config: Config, section: TrainingSection | TunedSection) -> None:
+def _check_training(grid: Grid, section: TrainingSection | TunedSection) -> None:
     from mixmood.ssl.algorithms.registry import algorithm_named
     from mixmood.ssl.augment import augmentation
     from mixmood.ssl.models.registry import model_spec
@@ -254,18 +262,5 @@ def _check_training(config: Config, section: TrainingSection | TunedSection) -> 
     if isinstance(section, TrainingSection):
         model_spec(section.model)
     augmentation(section.augment)
-    for algorithm in {*config.grid.algorithms, *section.settings}:
+    for algorithm in {*grid.algorithms, *section.settings}:
         algorithm_named(algorithm, section.settings.get(algorithm, {}), 1)
-
-
-def _check_heads(config: Config) -> None:
-    from mixmood.features.backbones.backbone import asked_views
-    from mixmood.features.backbones.registry import load_backbone
-    from mixmood.heads.registry import HEADS
-
-    known = [name for name, entry in HEADS.items() if entry.uses_pool]
-    for algorithm in config.grid.algorithms:
-        check_name("algorithm of frozen features", algorithm, known)
-    section = config.frozen
-    side = section.resolution if isinstance(section.resolution, int) else None
-    asked_views(load_backbone(section.backbone, side), section.resolution, section.depth)

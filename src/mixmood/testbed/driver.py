@@ -53,51 +53,44 @@ class Status:
         return self.elapsed_s / n_finished * self.n_left if n_finished else None
 
 
-@dataclass(frozen=True)
-class PreparedTestbed:
-    """A test bed whose names and data sets were checked, and its jobs."""
-
-    config: Config
-    plan: TestbedPlan
-    work: list[Job]
-
-    def run(self, folder: str | Path, watch: Watch, listener: Listener) -> Status:
-        """Run the jobs that have no record in the store in this folder yet."""
-        plan, store = self.plan, Store.make(folder, self.config)
-        log = record_logger(plan.mlflow, store, listener)
-        # Workers have no listener: the cache is tried here, and a damaged one is replaced.
-        if cache := open_cache(plan.cache, listener):
-            cache.close()
-        n_finished = 0
-        listener.start(RUNS, len(self.work))
-
-        def watch_and_log(status: Status, record: AnyRecord | None) -> None:
-            nonlocal n_finished
-            n_before, n_finished = n_finished, status.n_runs - status.n_left
-            listener.advance(RUNS, n_finished - n_before)
-            watch(status, record)
-            log(record)
-
-        status = drive(
-            self.work,
-            store,
-            plan.spread,
-            n_jobs=plan.n_jobs,
-            retry_failed=plan.retry_failed,
-            watch=watch_and_log,
-        )
-        listener.finish(RUNS)
-        return status
-
-
-def prepare(config: Config, plan: TestbedPlan) -> PreparedTestbed:
-    """The test bed with its jobs, after a check of all names and data sets."""
+def jobs_for(config: Config, plan: TestbedPlan) -> list[Job]:
+    """The jobs of a test bed, after a check of all names and data sets."""
     wanted = runs(config, plan.cells, plan.seeds)
     check_names(config)
     device = "cuda" if plan.gpus_per_run else "cpu"
-    work = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]
-    check_data(work)
-    return PreparedTestbed(config, plan, work)
+    jobs = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]
+    check_data(jobs)
+    return jobs
+
+
+def run_jobs(
+    jobs: Sequence[Job], store: Store, plan: TestbedPlan, watch: Watch, listener: Listener
+) -> Status:
+    """Run the jobs that have no record in the store yet."""
+    log = record_logger(plan.mlflow, store, listener)
+    # Workers have no listener: the cache is tried here, and a damaged one is replaced.
+    if cache := open_cache(plan.cache, listener):
+        cache.close()
+    n_finished = 0
+    listener.start(RUNS, len(jobs))
+
+    def watch_and_log(status: Status, record: AnyRecord | None) -> None:
+        nonlocal n_finished
+        n_before, n_finished = n_finished, status.n_runs - status.n_left
+        listener.advance(RUNS, n_finished - n_before)
+        watch(status, record)
+        log(record)
+
+    status = drive(
+        jobs,
+        store,
+        plan.spread,
+        n_jobs=plan.n_jobs,
+        retry_failed=plan.retry_failed,
+        watch=watch_and_log,
+    )
+    listener.finish(RUNS)
+    return status
 
 
 def drive(
@@ -167,12 +160,12 @@ class StoreStatus:
     driver: Status | None
     """The state of the process that works on the store now; None if there is none."""
 
-
-def store_status(store: Store) -> StoreStatus:
-    """The status of a store, read from its files."""
-    driver = read_status(store) if store.is_locked else None
-    n_runs, n_done = len(runs(store.config)), len(store.keys())
-    return StoreStatus(store.config.name, n_runs, n_done, tuple(store.failures()), driver)
+    @classmethod
+    def of(cls, store: Store) -> "StoreStatus":
+        """The status of a store, read from its files."""
+        driver = read_status(store) if store.is_locked else None
+        n_runs, n_done = len(runs(store.config)), len(store.keys())
+        return cls(store.config.name, n_runs, n_done, tuple(store.failures()), driver)
 
 
 DEFAULT = "default"
@@ -219,17 +212,16 @@ def record_logger(
     """
     if uri is None:
         return lambda record: None
-    tracker = Tracker(uri, store.config.name, store.folder)
-    is_reachable = True
+    tracker: Tracker | None = Tracker(uri, store.config.name, store.folder)
 
     def log(record: AnyRecord | None) -> None:
-        nonlocal is_reachable
-        if record is None or not is_reachable:
+        nonlocal tracker
+        if record is None or tracker is None:
             return
         try:
             tracker.log(record)
         except OutputError as error:
-            is_reachable = False
+            tracker = None
             listener.warn(f"{error} Runs go on; missing records are logged at the next start.")
 
     earlier: list[AnyRecord] = [*store.records(), *store.failures()]

@@ -3,18 +3,19 @@
 import time
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from mixmood.core.seeds import rng_for
 from mixmood.data.splits import Split
+from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.sample import Sample
+from mixmood.heads.problem import HeadProblem, head_problem
+from mixmood.heads.registry import head_named
 from mixmood.testbed import measured
 from mixmood.testbed.run import Job, description, drawn
-
-if TYPE_CHECKING:
-    from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
-    from mixmood.features.backbones.backbone import Backbone
-    from mixmood.features.sample import Sample
-    from mixmood.heads.problem import HeadProblem
 
 
 @dataclass(frozen=True)
@@ -34,47 +35,39 @@ class FrozenPool:
         return drawn(self.job)
 
     @cached_property
-    def network(self) -> "Backbone":
+    def network(self) -> Backbone:
         """The backbone, in the view that was asked for or that the labelled images choose."""
         return measured.chosen_network(self.job, self.split.labelled, self.split.labels)
 
     @cached_property
-    def labelled(self) -> "Sample":
+    def labelled(self) -> Sample:
         """The labelled images in this view."""
         return measured.sample_of(self.job, self.split.labelled, self.network)
 
     @cached_property
-    def unlabelled(self) -> "Sample":
+    def unlabelled(self) -> Sample:
         """The pool in this view."""
         return measured.sample_of(self.job, self.split.unlabelled, self.network)
 
     @cached_property
-    def test(self) -> "Sample":
+    def test(self) -> Sample:
         """The test images in this view."""
         return measured.sample_of(self.job, self.split.test, self.network)
 
     @cached_property
-    def evidence(self) -> "LabelledEvidence":
-        """Judges pools."""
-        from mixmood.evidence.labelled import LabelledEvidence
-
-        return LabelledEvidence(self.labelled.features, self.split.labels, self.job.run.seed)
-
-    @cached_property
-    def judged(self) -> "JudgedPart":
-        """The images of the pool that its probe needs, with their useful share."""
-        return self.evidence.part(self.unlabelled.features)
+    def judged(self) -> tuple[LabelledEvidence, JudgedPart]:
+        """What judges pools, and the images of this one that it needs, with their useful share."""
+        evidence = LabelledEvidence(self.labelled.features, self.split.labels, self.job.run.seed)
+        return evidence, evidence.part(self.unlabelled.features)
 
     @cached_property
-    def supervised(self) -> "HeadProblem":
+    def supervised(self) -> HeadProblem:
         """The problem that heads are fitted to without the pool."""
-        from mixmood.heads.problem import head_problem
-
         n_classes = len(self.split.class_names)
         return head_problem(self.labelled.features, self.split.labels, n_classes)
 
     @cached_property
-    def problem(self) -> "HeadProblem":
+    def problem(self) -> HeadProblem:
         """The problem that heads are fitted to; they share its start and the pool's neighbours."""
         return self.supervised.with_pool(self.unlabelled.features)
 
@@ -92,28 +85,20 @@ class FrozenPool:
             pool = measured.sample_of(self.job, some, other)
         return measured.distances_between(labelled.last, pool.last, plan)
 
-    def values(self, algorithm: str) -> dict[str, Any]:
-        """Distances, useful share and probe."""
-        judged = measured.judged_values(self.evidence, self.judged, algorithm)
-        return {"distances": self.distances, **judged}
-
 
 def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
     """The results of a frozen run; shared work is timed in the first run that needs it."""
-    from threadpoolctl import threadpool_limits
-
-    from mixmood.heads.registry import head_named
-
     run, split, entry = job.run, pool.split, head_named(job.run.algorithm)
     with threadpool_limits(job.threads):
         test = pool.test.features
         start = time.perf_counter()
-        found = {"distances": None} if run.is_supervised else pool.values(run.algorithm)
+        found: dict[str, Any] = {"distances": None if run.is_supervised else pool.distances}
+        if not run.is_supervised:
+            found |= measured.judged_values(*pool.judged, run.algorithm)
         distances_s = time.perf_counter() - start
         start = time.perf_counter()
         rng = rng_for(run.seed, "head", run.algorithm)
-        problem = pool.supervised if run.is_supervised else pool.problem
-        head = entry.head.fit(problem, rng)[0]
+        head = entry.head.fit(pool.supervised if run.is_supervised else pool.problem, rng)[0]
         training_s = time.perf_counter() - start
         is_right = head.predict(test) == split.test_labels
     return {

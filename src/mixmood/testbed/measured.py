@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.cache import open_cache
@@ -12,35 +12,33 @@ from mixmood.core.options import PROBE_ALGORITHMS
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.splits import Pixels
+from mixmood.evidence.labelled import MOST_JUDGED, JudgedPart, LabelledEvidence
+from mixmood.evidence.view import ViewEvidence
+from mixmood.features.backbones.backbone import Backbone, asked_views
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.backbones.view import BackboneView
+from mixmood.features.sample import Extractor, Sample
+from mixmood.ranking.distance import quick_distances
+from mixmood.ranking.plan import RankingPlan
 from mixmood.testbed.run import Job
-
-if TYPE_CHECKING:
-    from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
-    from mixmood.features.backbones.backbone import Backbone
-    from mixmood.features.sample import Sample
-    from mixmood.ranking.plan import RankingPlan
 
 N_PERMUTATIONS = 99
 """Permutations for p-values: tables only need to know whether they are below 0.05."""
 
 
-def distances_between(labelled: Array, pool: Array, plan: "RankingPlan") -> dict[str, Any]:
+def distances_between(labelled: Array, pool: Array, plan: RankingPlan) -> dict[str, Any]:
     """The distances by measure in plain values; features of shape (n, d), the pool's shuffled.
 
     Without intervals, which no table shows.
     """
-    from mixmood.ranking.distance import quick_distances
-
     # Draws take rows in order.
     order = rng_for(plan.seed, "order", "labelled").permutation(len(labelled))
     some = pool[: plan.sample_size * plan.draws]
     return {**quick_distances(labelled[order], some, plan, N_PERMUTATIONS)}
 
 
-def distance_plan(job: Job) -> "RankingPlan":
+def distance_plan(job: Job) -> RankingPlan:
     """The plan of a job's distances, fitted to its number of labelled images."""
-    from mixmood.ranking.plan import RankingPlan
-
     section = job.config.distances
     return RankingPlan(
         measures=tuple(section.measures),
@@ -50,22 +48,14 @@ def distance_plan(job: Job) -> "RankingPlan":
     ).fitted(job.run.n_labelled)
 
 
-def sample_of(job: Job, images: Pixels, network: "Backbone") -> "Sample":
+def sample_of(job: Job, images: Pixels, network: Backbone) -> Sample:
     """Images in the given order, in the view of the backbone; cached if the job has a cache."""
-    from mixmood.features.sample import Extractor
-
     with open_cache(job.cache, Recorder()) or nullcontext() as kept:
         return Extractor(network, 1, kept).read(ImageArray(images, "images"))
 
 
-def chosen_network(job: Job, images: Pixels, labels: Codes) -> "Backbone":
+def chosen_network(job: Job, images: Pixels, labels: Codes) -> Backbone:
     """The backbone of heads, in the view that was asked for or that the labelled images choose."""
-    from mixmood.evidence.labelled import MOST_JUDGED
-    from mixmood.evidence.view import ViewEvidence
-    from mixmood.features.backbones.backbone import asked_views
-    from mixmood.features.backbones.view import BackboneView
-    from mixmood.features.sample import Extractor
-
     section = job.config.frozen
     side = section.resolution if isinstance(section.resolution, int) else None
     name, network = section.backbone, loaded_backbone(section.backbone, side)
@@ -85,38 +75,31 @@ def chosen_network(job: Job, images: Pixels, labels: Codes) -> "Backbone":
 
 
 @cache
-def loaded_backbone(name: str, resolution: int | None) -> "Backbone":
+def loaded_backbone(name: str, resolution: int | None) -> Backbone:
     """The backbone, loaded once in a worker for all of its runs."""
-    from mixmood.features.backbones.registry import load_backbone
-
     return load_backbone(name, resolution)
 
 
-def judged_values(
-    evidence: "LabelledEvidence", part: "JudgedPart", algorithm: str
-) -> dict[str, Any]:
+def judged_values(evidence: LabelledEvidence, part: JudgedPart, algorithm: str) -> dict[str, Any]:
     """Useful share and probe of a pool in plain values, for a run of this algorithm.
 
     The values that the probe measures are recorded beside the gain that it expects, so that another
     map from them to the gain can be applied to records. None where something cannot be measured.
     """
     share = probe = None
-    if part.share is not None:
-        share = _picked(part.share, "share", "interval", "is_trustworthy")
+    if (estimate := part.share) is not None:
+        share = {
+            "share": estimate.share,
+            "interval": estimate.interval,
+            "is_trustworthy": estimate.is_trustworthy,
+        }
     if not evidence.why_no_gain:
         # An algorithm without a map to points has the default probe of `mixmood rank`.
         probed = algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]
         effect = evidence.effect(part, probed)
         found = evidence.probe(part, probed, effect)
-        probe = {
-            **_picked(found, "algorithm", "is_learnable", "gain", "interval", "p_helps"),
-            **_picked(effect, "error", "unrest", "accuracy"),
-            "change": effect.p_right,
-            "supervised": found.accuracy,
-        }
+        names = ("algorithm", "is_learnable", "gain", "interval", "p_helps")
+        probe = {name: getattr(found, name) for name in names}
+        probe |= {name: getattr(effect, name) for name in ("error", "unrest", "accuracy")}
+        probe |= {"change": effect.p_right, "supervised": found.accuracy}
     return {"useful_share": share, "probe": probe}
-
-
-def _picked(record: object, *names: str) -> dict[str, Any]:
-    """Some fields of a record."""
-    return {name: getattr(record, name) for name in names}

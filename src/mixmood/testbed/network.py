@@ -11,13 +11,13 @@ import numpy as np
 from PIL import Image
 
 from mixmood.data.splits import Pixels, Split
-from mixmood.ssl.record import N_LAST
+from mixmood.evidence.labelled import N_POOL, LabelledEvidence
+from mixmood.ssl.record import N_LAST, TrainingRecord
 from mixmood.testbed import measured
 from mixmood.testbed.config import SCRATCH, TUNED
 from mixmood.testbed.run import Job, description, drawn
 
 if TYPE_CHECKING:
-    from mixmood.ssl.record import TrainingRecord
     from mixmood.ssl.train import Trained
 
 
@@ -32,8 +32,14 @@ def network_results(job: Job) -> dict[str, Any]:
     distances_s = time.perf_counter() - start
     made = train_on(job, split)
     trained = made.record
+    # Without what changes if the run is repeated: times.
+    names = "configuration", "n_parameters", "device", "n_threads", "best_epoch", "selected_epoch"
+    training = {name: getattr(trained, name) for name in names}
+    training["epochs"] = [asdict(epoch) for epoch in trained.epochs]
+    for epoch in training["epochs"]:
+        del epoch["elapsed_s"]
     return description(job, split) | {
-        "training": _without_times(trained) | {"arms": made.arms or None},
+        "training": training | {"arms": made.arms or None},
         "accuracy": by_epoch([epoch.test_accuracy for epoch in trained.epochs], trained),
         "arms": {arm: by_epoch(values, trained) for arm, values in made.arms.items()} or None,
         **found,
@@ -45,7 +51,7 @@ def network_results(job: Job) -> dict[str, Any]:
     }
 
 
-def by_epoch(accuracies: Sequence[float], trained: "TrainingRecord") -> dict[str, float | None]:
+def by_epoch(accuracies: Sequence[float], trained: TrainingRecord) -> dict[str, float | None]:
     """The accuracy by each choice of the epoch; validation images choose it in arm A."""
     selected = trained.selected_epoch
     return {
@@ -58,8 +64,6 @@ def by_epoch(accuracies: Sequence[float], trained: "TrainingRecord") -> dict[str
 
 def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     """Distances, useful share and probe of the run's pool."""
-    from mixmood.evidence.labelled import N_POOL, LabelledEvidence
-
     section, plan = job.config.distances, measured.distance_plan(job)
     # The pool is in random order, so that its first images are a random sample.
     some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
@@ -111,24 +115,15 @@ def n_updates_of(job: Job) -> int:
 
 def resized(split: Split, side: int) -> Split:
     """The split as square RGB images of this side, for fine-tuning the backbone."""
+
+    def squares(images: Pixels) -> Pixels:
+        made = np.empty((len(images), side, side, 3), np.uint8)
+        for row, pixels in enumerate(images):
+            image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+            square = image.convert("RGB").resize((side, side), Image.Resampling.BILINEAR)
+            made[row] = np.asarray(square)
+        return made
+
     parts = ("labelled", "unlabelled", "test", "validation")
-    made: dict[str, Any] = {part: _squares(getattr(split, part), side) for part in parts}
+    made: dict[str, Any] = {part: squares(getattr(split, part)) for part in parts}
     return replace(split, **made)
-
-
-def _squares(images: Pixels, side: int) -> Pixels:
-    """Pixels of shape (n, side, side, 3)."""
-    made = np.empty((len(images), side, side, 3), np.uint8)
-    for row, pixels in enumerate(images):
-        image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).convert("RGB")
-        made[row] = np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
-    return made
-
-
-def _without_times(trained: "TrainingRecord") -> dict[str, Any]:
-    """The part of a training record that does not change if the run is repeated."""
-    names = "configuration", "n_parameters", "device", "n_threads", "best_epoch", "selected_epoch"
-    epochs = [asdict(epoch) for epoch in trained.epochs]
-    for epoch in epochs:
-        del epoch["elapsed_s"]
-    return {name: getattr(trained, name) for name in names} | {"epochs": epochs}

@@ -1,18 +1,20 @@
 """The options of running a test bed and of its tables; command line and Python share them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import option
-from mixmood.jobs.local import LOCAL, RAY, check_backend, checked_jobs
+from mixmood.core.text import check_name
+from mixmood.jobs.local import LOCAL, RAY, Spread, check_backend, checked_jobs, spread_local
+from mixmood.ssl.record import Arm
 
 if TYPE_CHECKING:
-    from mixmood.jobs.local import Spread
-    from mixmood.ssl.record import Arm
     from mixmood.testbed.cells import CellFilter
-    from mixmood.testbed.record import Choice
 
+Choice = Literal["last", "median", "validation", "best"]
+"""Which epoch's accuracy counts: the last; the median of the last five; the best on validation
+images; the best on the test images, as in the paper, which is optimistic."""
 PRESETS = (
     "paper",
     "paper-code",
@@ -62,18 +64,16 @@ class TablesPlan(CellsPlan):
     )
 
     @property
-    def choice(self) -> "Choice":
+    def choice(self) -> Choice:
         """Which epoch's accuracy counts; unknown names are refused."""
-        from mixmood.testbed.record import checked_choice
-
-        return checked_choice(self.selection)
+        check_name("selection", self.selection, get_args(Choice))
+        return cast(Choice, self.selection)
 
     @property
-    def tested_arm(self) -> "Arm":
+    def tested_arm(self) -> Arm:
         """The arm whose accuracies count; unknown names are refused."""
-        from mixmood.testbed.record import checked_arm
-
-        return checked_arm(self.arm)
+        check_name("arm", self.arm, get_args(Arm))
+        return cast(Arm, self.arm)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +108,9 @@ class TestbedPlan(CellsPlan):
         return 0 if self.jobs is None and self.ray_address else checked_jobs(self.jobs)
 
     @property
-    def spread(self) -> "Spread":
+    def spread(self) -> Spread:
         """The backend that distributes runs over cores or over a cluster."""
         from mixmood.jobs.cluster import RaySpread
-        from mixmood.jobs.local import spread_local
 
         if self.backend == RAY:
             return RaySpread(self.ray_address, self.gpus_per_run)

@@ -4,7 +4,7 @@ A record may come from another machine or a damaged disk. Missing values and val
 are reported with the name of the file, before a table uses them.
 """
 
-from typing import Annotated, Any, Literal, Self, cast, get_args
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,29 +19,15 @@ from mixmood.core.errors import InputError
 from mixmood.core.text import check_name
 from mixmood.ssl.record import Arm
 from mixmood.testbed.cells import Cell, Run
+from mixmood.testbed.plan import Choice
 
 SCHEMA = 1
 
-Choice = Literal["last", "median", "validation", "best"]
-"""Which epoch's accuracy counts: the last; the median of the last five; the best on validation
-images; the best on the test images, as in the paper, which is optimistic."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 """It is used in file names."""
 Proportion = Annotated[float, Field(ge=0, le=1)]
-
-
-def checked_choice(name: str) -> Choice:
-    """The choice of an epoch that has this name."""
-    check_name("selection", name, get_args(Choice))
-    return cast(Choice, name)
-
-
-def checked_arm(name: str) -> Arm:
-    """The arm that has this name."""
-    check_name("arm", name, get_args(Arm))
-    return cast(Arm, name)
 
 
 class _Part(BaseModel):
@@ -69,7 +55,7 @@ class RunAccuracy(_Part):
 
     def by(self, choice: Choice) -> float:
         """The accuracy by a choice of epoch; without epochs there is only one."""
-        checked_choice(choice)
+        check_name("selection", choice, get_args(Choice))
         value: float | None = self.test if self.test is not None else getattr(self, choice)
         if value is None:
             raise InputError(

@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, fields
 from typing import TYPE_CHECKING
 
@@ -109,9 +109,7 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-FORMATS = ("svg", "png")
-Draw = Callable[["Axes", PlotGroup, list[str]], None]
-"""Draws a group of cells; the list holds all sources, each of which has its colour."""
+FORMATS, PERCENT = ("svg", "png"), "percent"
 
 
 def figures(tables: Tables) -> dict[str, bytes]:
@@ -123,15 +121,14 @@ def figures(tables: Tables) -> dict[str, bytes]:
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+")
         drawn = {
-            f"accuracy_against_{measure}": _drawn(tables, choices, _scatter(measure))
-            for measure in choices.values["measure"]
+            f"accuracy_against_{name}": _drawn(tables, choices, name)
+            for name in (*choices.values["measure"], PERCENT)
         }
-        drawn["accuracy_against_percent"] = _drawn(tables, choices, _lines)
         every = [(name, one, kind) for name, one in drawn.items() for kind in FORMATS]
         return {f"{name}.{kind}": _saved(one, kind) for name, one, kind in every}
 
 
-def _drawn(tables: Tables, choices: Choices, draw: Draw) -> "Figure":
+def _drawn(tables: Tables, choices: Choices, against: str) -> "Figure":
     """One panel for each task (rows) and number of labels (columns): its first group."""
     from matplotlib.figure import Figure
 
@@ -147,27 +144,27 @@ def _drawn(tables: Tables, choices: Choices, draw: Draw) -> "Figure":
             axes.set_title(f"{task}, {n_labelled} labels", fontsize=10)
             axes.set_ylabel(f"test accuracy ({tables.choice})")
             if group := groups.get((task, n_labelled)):
-                draw(axes, group, sources)
+                if against == PERCENT:
+                    _lines(axes, group, sources)
+                else:
+                    _scatter(axes, group, sources, against)
             if axes.has_data() and column == len(labels) - 1:
                 axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
-def _scatter(measure: str) -> Draw:
-    def draw(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:
-        axes.set_xlabel(f"{measure} distance")
-        for chart in (chart for chart in group.scatters if chart.measure == measure):
-            for source in group.by_source:
-                own = [pair for pair in chart.points if pair[0].source == source]
-                x, y = ([value_of(pair[side]) for pair in own] for side in (1, 0))
-                axes.plot(x, y, "o", color=f"C{sources.index(source)}", label=source)
-                for row, value in own:
-                    place = (value_of(value), row.accuracy_mean)
-                    axes.annotate(f" {row.percent:g} %", place, fontsize=6)
-            if line := chart.line:
-                axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
-
-    return draw
+def _scatter(axes: "Axes", group: PlotGroup, sources: list[str], measure: str) -> None:
+    axes.set_xlabel(f"{measure} distance")
+    for chart in (chart for chart in group.scatters if chart.measure == measure):
+        for source in group.by_source:
+            own = [pair for pair in chart.points if pair[0].source == source]
+            x, y = ([value_of(pair[side]) for pair in own] for side in (1, 0))
+            axes.plot(x, y, "o", color=f"C{sources.index(source)}", label=source)
+            for row, value in own:
+                place = (value_of(value), row.accuracy_mean)
+                axes.annotate(f" {row.percent:g} %", place, fontsize=6)
+        if line := chart.line:
+            axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
 
 
 def _lines(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:

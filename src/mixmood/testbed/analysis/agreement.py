@@ -20,7 +20,8 @@ from mixmood.testbed.analysis.statistics import (
     regrets,
     spearmans,
 )
-from mixmood.testbed.record import Choice, RunRecord
+from mixmood.testbed.plan import Choice
+from mixmood.testbed.record import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)

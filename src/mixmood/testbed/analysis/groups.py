@@ -11,7 +11,8 @@ from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.statistics import LEAST_CELLS
 from mixmood.testbed.cells import Cell
 from mixmood.testbed.config import SCRATCH, Regime
-from mixmood.testbed.record import Choice, RunRecord
+from mixmood.testbed.plan import Choice
+from mixmood.testbed.record import RunRecord
 
 SHARE, GAIN = "useful share", "probe"
 PREDICTORS = (SHARE, GAIN)

@@ -31,7 +31,8 @@ from mixmood.testbed.analysis.tables import (
     outlook_rows,
 )
 from mixmood.testbed.cells import EVERY_CELL, CellFilter
-from mixmood.testbed.record import Choice, RunRecord
+from mixmood.testbed.plan import Choice
+from mixmood.testbed.record import RunRecord
 from mixmood.testbed.store import Store
 
 LEAST_GAIN = 0.02

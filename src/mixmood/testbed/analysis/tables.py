@@ -19,7 +19,8 @@ from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.analysis.arms import ArmAgreementRow, ArmRow, arm_agreement_rows, arm_rows
 from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines, grouped, values_of
 from mixmood.testbed.cells import EVERY_CELL, Cell, CellFilter, cells
-from mixmood.testbed.record import Choice, RunRecord
+from mixmood.testbed.plan import Choice
+from mixmood.testbed.record import RunRecord
 from mixmood.testbed.store import Store
 
 
