@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 WIDE_RATIO = 12
 """If the farthest pool is more times as far as the nearest, the axis is spaced by square roots."""
-STEPS = (1, 2, 2.5, 5, 10)
-"""Times a power of ten: the distances between values along an axis."""
+STEPS = (1, 2, 2.5, 5, 10)  # times a power of ten: the distances between values along an axis
 
 
 class Tick(NamedTuple):

@@ -9,8 +9,7 @@ from mixmood.core.text import counted
 from mixmood.report.page import render
 from mixmood.report.text import printable, seen_at, side_by_side
 
-N_SHOWN = 10
-"""Findings in the table of the terminal."""
+N_SHOWN = 10  # findings in the table of the terminal
 LONGEST = 48
 COLUMNS = ("path", "label", "suggested", "score", "flag", "check", "why")
 

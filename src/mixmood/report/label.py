@@ -14,9 +14,7 @@ from mixmood.report.text import count, printable, seen_at
 def label_page(task: LabelTask, pictures: Sequence[str | None]) -> str:
     """The page as HTML text; it needs no server and saves a CSV file.
 
-    Args:
-        task: What is asked. Without classes, the answers are keep and drop.
-        pictures: Each image as a data URI; None where it cannot be read.
+    Without classes, the answers are keep and drop. Pictures are data URIs; None if unreadable.
     """
     record = task.to_json()
     facts = {
@@ -55,8 +53,7 @@ def label_studio_tasks(task: LabelTask, pictures: Sequence[str | None]) -> str:
     return json.dumps(tasks, indent=1)
 
 
-MOST_SHOWN = 10
-"""Images in the lines; the list has them all."""
+MOST_SHOWN = 10  # images in the lines; the list has them all
 
 
 def next_lines(record: Proposals) -> list[str]:

@@ -24,10 +24,9 @@ LAYOUTS = {"nhwc": "channels last (NHWC)", "nchw": "channels first (NCHW)"}
 
 
 def render(path: str, record_json: str, context: Mapping[str, Any], own: str | None = None) -> str:
-    """A page from a template, with style, script and the record inside it.
+    """A page from a template below `templates`, with style, script and the record inside it.
 
-    `path` is that of a template below `templates`, such as "ranking/ranking.html". `own` names a
-    script that replaces the common one, and a style that is added to the common one.
+    `own` names a script that replaces the common one, and a style that is added to it.
     """
     style = _asset("page.css") + (_asset(f"{own}.css") if own else "")
     script = _asset(f"{own or 'page'}.js")
@@ -89,8 +88,7 @@ def _trusted(part: str) -> str:
 def inert_json(json_text: str) -> str:
     """JSON that is safe inside a script element, whatever names it holds.
 
-    The characters that could end the element or a line of script are escaped. They occur in JSON
-    strings only, so that the JSON still means the same.
+    What could end the element or a line of script is escaped; it occurs in JSON strings only.
     """
     for character in "<>&\u2028\u2029":
         json_text = json_text.replace(character, f"\\u{ord(character):04x}")

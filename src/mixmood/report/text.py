@@ -80,8 +80,7 @@ def p_value(value: float) -> str:
     return "<\u202f0.001" if value < 0.001 else f"{value:.2g}"
 
 
-count = "{:,}".format
-"""A whole number with commas between thousands."""
+count = "{:,}".format  # a whole number with commas between thousands
 
 
 def duration(seconds: float) -> str:

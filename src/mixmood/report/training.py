@@ -10,8 +10,7 @@ from mixmood.core.version import __version__
 from mixmood.report.page import fragment, render
 from mixmood.ssl.record import HeadRecord, TrainingRecord
 
-MOST_CLASSES = 20
-"""With more classes, the page has no confusion matrix; the record has it."""
+MOST_CLASSES = 20  # with more classes, the page has no confusion matrix; the record has it
 
 
 class Mistakes(NamedTuple):
@@ -27,10 +26,8 @@ class Mistakes(NamedTuple):
 class TrainingPictures:
     """What the page shows beyond the record."""
 
-    labelled: str
-    """The name of the labelled set."""
-    mistakes: tuple[Mistakes, ...]
-    """The most frequent first."""
+    labelled: str  # the name of the labelled set
+    mistakes: tuple[Mistakes, ...]  # the most frequent first
     surest: Mapping[str, tuple[Tile, ...]]
     """The pool images with the highest confidence, for each class."""
 

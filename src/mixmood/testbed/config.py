@@ -28,8 +28,7 @@ FROZEN: Regime = "frozen"
 TUNED: Regime = "tuned"
 TomlValue = bool | int | float | str
 
-MOST_RUNS = 1_000_000
-"""The paper's whole grid has about a thousand."""
+MOST_RUNS = 1_000_000  # the paper's whole grid has about a thousand
 
 
 class _Section(BaseModel):
@@ -119,11 +118,7 @@ class _RecipeSection(_Section):
 
 
 class TrainingSection(_RecipeSection):
-    """How a network from scratch is trained.
-
-    One default is the paper's and not that of `mixmood train`: the loss of the pool has class
-    weights too.
-    """
+    """How a network from scratch is trained; as the paper's, the pool's loss has class weights."""
 
     model: str = Recipe.model
     ema: float = Recipe.ema
@@ -131,11 +126,7 @@ class TrainingSection(_RecipeSection):
 
 
 class TunedSection(_RecipeSection):
-    """How the backbone is fine-tuned in the regime `tuned`.
-
-    The body and the head are trained on images of `resolution` x `resolution` pixels. The network
-    is tested after each of `epochs` equal parts of the updates.
-    """
+    """How the backbone is fine-tuned; it is tested after each of `epochs` parts of the updates."""
 
     updates: Count = TUNING["updates"]
     epochs: Count = 2
@@ -145,10 +136,7 @@ class TunedSection(_RecipeSection):
 
 
 class FrozenSection(_Section):
-    """The features that a head is trained on in the regime `frozen`; see `mixmood.heads`.
-
-    The view is that of all commands: each run's labelled images choose it.
-    """
+    """The features of heads in the regime `frozen`; each run's labelled images choose the view."""
 
     backbone: str = DEFAULT_BACKBONE
     resolution: int | Literal["auto"] = "auto"

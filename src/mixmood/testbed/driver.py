@@ -153,8 +153,7 @@ class StoreStatus:
     """Finished runs, failed runs, and the process that works on the store."""
 
     name: str
-    n_runs: int
-    """Runs that its file asks for."""
+    n_runs: int  # runs that its file asks for
     n_done: int
     failures: tuple[FailedRun, ...]
     driver: Status | None
@@ -168,8 +167,7 @@ class StoreStatus:
         return cls(store.config.name, n_runs, n_done, tuple(store.failures()), driver)
 
 
-DEFAULT = "default"
-"""The URI for a SQLite file in the folder of the store."""
+DEFAULT = "default"  # the URI for a SQLite file in the folder of the store
 KEY = "mixmood.key"
 MOST_ERROR_CHARACTERS = 4000
 BY_EPOCH = ("test_accuracy", "validation_accuracy", "loss", "loss_labelled", "loss_unlabelled")
@@ -206,9 +204,8 @@ def record_logger(
 ) -> Callable[[AnyRecord | None], None]:
     """A function that logs a record to MLflow; without a URI it does nothing.
 
-    Records that are in the store already are logged at once. A server that does not answer must
-    not stop the runs, since the store has all records. The listener is warned once, and
-    nothing more is logged.
+    A server that does not answer must not stop the runs: the listener is warned once, and nothing
+    more is logged. Records that are in the store already are logged at once.
     """
     if uri is None:
         return lambda record: None

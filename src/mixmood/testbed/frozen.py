@@ -22,9 +22,8 @@ from mixmood.testbed.run import Job, description, drawn
 class FrozenPool:
     """One split and the values computed from it, each computed when first needed, then kept.
 
-    Runs of several algorithms share it. Sharing images, features and evidence between the pools of
-    a task and seed too was tried: it saved 11 % of a command (30 runs, features in the cache), and
-    21 % where the view is chosen.
+    Runs of several algorithms share it. Sharing them between the pools of a task and seed too was
+    tried: it saved 11 % of a command (30 runs, features in the cache), 21 % with the view chosen.
     """
 
     job: Job

@@ -27,10 +27,7 @@ N_PERMUTATIONS = 99
 
 
 def distances_between(labelled: Array, pool: Array, plan: RankingPlan) -> dict[str, Any]:
-    """The distances by measure in plain values; features of shape (n, d), the pool's shuffled.
-
-    Without intervals, which no table shows.
-    """
+    """The distances by measure, without intervals, of features (n, d) and a shuffled pool's."""
     # Draws take rows in order.
     order = rng_for(plan.seed, "order", "labelled").permutation(len(labelled))
     some = pool[: plan.sample_size * plan.draws]
@@ -81,10 +78,10 @@ def loaded_backbone(name: str, resolution: int | None) -> Backbone:
 
 
 def judged_values(evidence: LabelledEvidence, part: JudgedPart, algorithm: str) -> dict[str, Any]:
-    """Useful share and probe of a pool in plain values, for a run of this algorithm.
+    """Useful share and probe of a pool in plain values; None where something cannot be measured.
 
-    The values that the probe measures are recorded beside the gain that it expects, so that another
-    map from them to the gain can be applied to records. None where something cannot be measured.
+    What the probe measures is recorded beside the gain that it expects, so that another map from
+    one to the other can be applied to records.
     """
     share = probe = None
     if (estimate := part.share) is not None:

@@ -44,8 +44,7 @@ class RunAccuracy(_Part):
     last: Proportion | None = None
     median: Proportion | None = None
     validation: Proportion | None = None
-    test: Proportion | None = None
-    """The only one of a run without epochs."""
+    test: Proportion | None = None  # the only one of a run without epochs
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
@@ -123,8 +122,7 @@ class Training(_Part):
 
     configuration: dict[str, Any] = {}
     epochs: Annotated[list[Epoch], Field(min_length=1)]
-    arms: dict[Arm, list[Proportion]] | None = None
-    """Test accuracy after each epoch, by arm."""
+    arms: dict[Arm, list[Proportion]] | None = None  # test accuracy after each epoch, by arm
 
 
 class RunError(_Part):
@@ -171,8 +169,7 @@ class RunRecord(_Head):
     arms: dict[Arm, RunAccuracy] | None = None
     """The accuracies in each arm (`accuracy` is A); None without a pool and if not from scratch."""
     distances: dict[MeasureName, MeasuredDistance] | None
-    useful_share: PoolShare | None = None
-    """None without a pool, or if it cannot be estimated."""
+    useful_share: PoolShare | None = None  # None without a pool, or if it cannot be estimated
     probe: PoolProbe | None = None
     times: dict[str, Seconds]
 

@@ -19,18 +19,15 @@ from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRe
 
 PACKAGES = ("numpy", "scipy", "torch", "onnxruntime", "pillow", "scikit-learn")
 
-Results = Callable[["Job"], dict[str, Any]]
-"""The part of a record that depends on the regime."""
+Results = Callable[["Job"], dict[str, Any]]  # the part of a record that depends on the regime
 
 
 @dataclass(frozen=True)
 class Job:
     """Everything that a worker needs for a run; it can be pickled and sent to another machine."""
 
-    key: str
-    """A digest of the protocol, the run and `data`; it is the name of the run's record."""
-    data: str
-    """The fingerprint of the data sets on the driver's machine."""
+    key: str  # a digest of the protocol, the run and `data`; it is the name of the run's record
+    data: str  # the fingerprint of the data sets on the driver's machine
     config: Config
     run: Run
     home: Path | None = None
@@ -77,8 +74,7 @@ def _check_samples(config: Config, cell: Cell) -> None:
 def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
     """Jobs grouped into batches, one for a worker, in the order of their first jobs.
 
-    Frozen runs of the same pool are a batch: features and distances are computed once for all
-    algorithms. A run that trains a network is a batch of its own.
+    Frozen runs of the same pool are a batch: features and distances are computed once for all.
     """
     found: dict[object, list[Job]] = {}
     for job in jobs:

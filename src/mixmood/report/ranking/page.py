@@ -14,8 +14,7 @@ from mixmood.report.text import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-N_TILES = 8
-"""Images in a row of the gallery."""
+N_TILES = 8  # images in a row of the gallery
 N_BINS = 48
 
 
@@ -68,10 +67,7 @@ def ranking_html(ranking: Ranking) -> str:
 
 
 def plot_ranking(ranking: Ranking, axes: "Axes | None" = None) -> "Axes":
-    """Gains with their intervals, or distances in a ranking by distance; the best pool on top.
-
-    They are drawn on these axes, or on new ones.
-    """
+    """Gains, or distances in a ranking by distance, with their intervals; the best pool on top."""
     from matplotlib.figure import Figure
 
     is_by_gain = ranking.by == "gain"
@@ -169,16 +165,12 @@ def _counts(values: Sequence[float], axis: Axis) -> list[int]:
     return counts
 
 
-ASPECT = 1.6
-"""Width divided by height, as in page.css."""
+ASPECT = 1.6  # width divided by height, as in page.css
 MARGIN = 4.0
 
 
 def _clouds(ranking: Ranking, material: PageMaterial) -> list[dict[str, Any]]:
-    """The points of all sets, the labelled set last, so that the best are drawn on top.
-
-    Places are in percent. Both axes have the same scale.
-    """
+    """The points of all sets in percent, on axes of one scale; the best set is drawn on top."""
     sets = [(ranking.labelled.name, LABELLED, material.labelled)]
     sets += [(pool.name, own, material.pools[pool.name]) for pool, own in marked(ranking)]
     xs, ys = zip(*(point for _, _, view in sets for point in view.points), strict=True)
@@ -221,8 +213,7 @@ class Coverage:
     heads: Heads
     rows: list[tuple[str, Mark | None, list[CoverageCell]]]
     has_sets_as_rows: bool
-    missed: list[tuple[str, list[str]]]
-    """The pools that miss classes, with the classes they miss."""
+    missed: list[tuple[str, list[str]]]  # the pools that miss classes, with the classes they miss
 
 
 def coverage(ranking: Ranking) -> Coverage | None:

@@ -22,15 +22,11 @@ Marks = tuple[str, str, str, str, str]
 UNICODE: Marks = ("├", "─", "●", "┤", "┊")
 ASCII: Marks = ("|", "-", "o", "|", ":")
 """The characters of a bar: its left end, line, dot and right end, and the noise floor."""
-WIDE_RATIO = 20
-"""If the largest distance is more times the smallest, the scale is logarithmic."""
+WIDE_RATIO = 20  # if the largest distance is more times the smallest, the scale is logarithmic
 BAR_WIDTH = 30
-LEAST_BAR = 10
-"""A narrower bar cannot be read and is left out."""
-LEAST_NAME = 12
-"""The bar is left out where it would leave names less than this width."""
-GAP = 2
-"""Spaces between columns."""
+LEAST_BAR = 10  # a narrower bar cannot be read and is left out
+LEAST_NAME = 12  # the bar is left out where it would leave names less than this width
+GAP = 2  # spaces between columns
 INTERVAL = "95 % interval"
 OPTIONAL = ("images", "ranks", "p (Holm)", "P(nearest)")
 """Columns that are left out, in this order, if the terminal is too narrow for all."""
@@ -42,8 +38,7 @@ def interval_bars(
 ) -> tuple[list[str], bool]:
     """Intervals as bars on one scale, with the distance and the noise floor marked on them.
 
-    The scale is logarithmic where the largest distance is many times the smallest; the second
-    value says so.
+    The second value says whether the scale is logarithmic.
     """
     high = max(result.interval[1] for result in results) or 1.0
     nearest = min((d for d in [*(r.distance for r in results), floor] if d > 0), default=high)
@@ -69,7 +64,7 @@ def interval_bars(
 def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
     """The table of distances by one measure, nearest first: the cells of each column by its head.
 
-    In a ranking by distance, the table of the measure that ranks also has gain and advice.
+    The measure that ranks by distance also has gain and advice.
     """
     is_main = measure == ranking.measure and ranking.by == "distance"
     pools = ranking.ordered_by(measure)
@@ -135,10 +130,7 @@ def _span(ranks: tuple[int, int]) -> str:
 
 @dataclass(frozen=True)
 class RankingTable:
-    """The table of one measure, laid out for the width that it is printed at.
-
-    Plain means ASCII bars and no line below the heads.
-    """
+    """The table of one measure, laid out for the width that it is printed at."""
 
     ranking: Ranking
     measure: str
@@ -217,10 +209,7 @@ IN_FULL = "--json or --html"
 
 
 def side_lines(ranking: Ranking, all_of_them: str) -> Iterator[str]:
-    """All warnings of the ranking, those of the first pools, and the pools that were set aside.
-
-    `all_of_them` says where the reader finds the warnings that are left out.
-    """
+    """All warnings of the ranking, those of the first pools, and the pools that were set aside."""
     yield from (f"! {warning}" for warning in ranking.warnings)
     pools = [pool for pool in ranking.candidates if pool.warnings]
     for pool in pools[:MOST_POOLS]:
@@ -238,10 +227,7 @@ NEAR = {"same": "same", "different": "differs", "nearer": "too near"}
 
 
 def by_advice(pool: Candidate) -> tuple[int, float, str]:
-    """What orders pools: their advice, then their gain.
-
-    The order among pools that are to be avoided says nothing: they are ordered by name.
-    """
+    """What orders pools: their advice, then their gain; by name where they are to be avoided."""
     gain = pool.probe.gain if pool.probe and pool.advice != "avoid" else 0.0
     return ADVICE_ORDER.index(pool.advice), -gain, pool.name
 
@@ -266,10 +252,9 @@ def answer_cells(ranking: Ranking) -> dict[str, list[Text]]:
 def ranking_view(
     ranking: Ranking, is_plain: bool = False, is_verbose: bool = False
 ) -> RenderableType:
-    """The ranking as something rich can print.
+    """The ranking as something rich can print; plain means ASCII bars and no frame.
 
-    By gain, the answer and a table of gains; distances follow if `is_verbose`. By distance, the
-    tables of the measures. Plain means ASCII bars and no frame.
+    By gain, the answer and a table of gains; distances follow if `is_verbose`.
     """
     is_by_gain, union = ranking.by == "gain", ranking.union
     parts: list[RenderableType] = [Text(_headline(ranking), style="bold")]

@@ -21,8 +21,7 @@ TITLES = {
     "contamination": "Contamination",
     "n_unlabelled": "Pool size",
 }
-VARIANT = ("regime", "algorithm", "contamination", "n_unlabelled")
-"""How a cell was trained."""
+VARIANT = ("regime", "algorithm", "contamination", "n_unlabelled")  # how a cell was trained
 
 TableRow = Cell | GroupKey | OverallRow
 
@@ -57,8 +56,7 @@ class Choices:
         """The HTML attributes by which a row is filtered: for every key, the index of its value.
 
         A key without an attribute matches every choice: a baseline belongs to every algorithm and
-        contamination, a pool without contamination to every contamination. `without` names a
-        key that is left out.
+        contamination, a pool without contamination to every contamination.
         """
         free = {without}
         if isinstance(row, Cell) and not row.percent:
@@ -71,18 +69,14 @@ class Choices:
         }
 
     def variant(self, row: Cell | GroupKey) -> str:
-        """Regime, algorithm, contamination and size of the pool, each only if rows differ in it.
-
-        A baseline has a regime only.
-        """
+        """Regime, algorithm, contamination and size of the pool, each only if rows differ in it."""
         is_baseline = isinstance(row, Cell) and row.is_supervised
         keys = ("regime",) if is_baseline else VARIANT
         return ", ".join(str(getattr(row, key)) for key in keys if len(self.values[key]) > 1)
 
 
 CLEAN = "no contamination"
-SMALLEST = 0.65
-"""The size of a mark at the lowest percentage, relative to the one at the highest."""
+SMALLEST = 0.65  # the size of a mark at the lowest percentage, relative to the one at the highest
 
 
 @dataclass(frozen=True)
@@ -157,10 +151,7 @@ def line_key(row: AccuracyRow) -> tuple[object, ...]:
 def pivoted(
     rows: Iterable[Row], line_of: Callable[[Row], object], column: str, values: Sequence[Any]
 ) -> list[tuple[Row, list[Row | None]]]:
-    """A row of each line of a table, and all its cells; None where there is none.
-
-    `line_of` gives the line of a cell; the field `column`, which has these values, its column.
-    """
+    """A row of each line of a table, and all its cells; None where `column` lacks a value."""
     lines: dict[object, dict[Any, Row]] = {}
     for row in rows:
         lines.setdefault(line_of(row), {})[getattr(row, column)] = row
@@ -173,8 +164,7 @@ def spread_ends(row: AccuracyRow) -> list[float]:
     return [mean, max(mean - spread, 0.0), min(mean + spread, 1.0)]
 
 
-SHARE = Axis(-7.0, 107.0)
-"""The axis of percentages, with a margin at both ends for shifted traces."""
+SHARE = Axis(-7.0, 107.0)  # the axis of percentages, with a margin at both ends for shifted traces
 
 
 @dataclass(frozen=True)
@@ -226,10 +216,7 @@ def plot_groups(
     predictors: Iterable[Valued] = (),
     predictor_lines: Iterable[GroupLine] = (),
 ) -> list[PlotGroup]:
-    """A group for each way of training with foreign images; the choices order the measures.
-
-    Predictors are drawn as distances are, with the lines fitted to them.
-    """
+    """A group for each way of training with foreign images; predictors are drawn as distances."""
     keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
     values, lines = [*tables.distances, *predictors], [*tables.lines, *predictor_lines]
     return [_group(tables.accuracies, key, values, lines, choices) for key in keys]

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 def records_csv_gz(records: Sequence[RunRecord]) -> bytes:
-    """Gzipped CSV with one row for each run; the same records give the same bytes.
-
-    Accuracies by epoch are one column, separated by spaces.
-    """
+    """Gzipped CSV with one row for each run; the same records give the same bytes."""
     rows = [flat(record) for record in records]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     whole = [{key: row.get(key) for key in columns} for row in rows]

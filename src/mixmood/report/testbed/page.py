@@ -15,16 +15,12 @@ from mixmood.testbed.cells import SUPERVISED
 def line_data(
     first: Row, row: Sequence[AccuracyRow | Valued | None], column: str, choices: Choices
 ) -> dict[str, object]:
-    """The HTML attributes by which a line of a table is filtered and sorted.
-
-    A missing value has no attribute: the page sorts such a line to the end.
-    """
+    """The HTML attributes of a line; without one for its value, it is sorted to the end."""
     values = {f"data-v{k}": value_of(one) for k, one in enumerate(row) if one is not None}
     return {**choices.marks(first, without=column), "data-name": cells.pool_name(first), **values}
 
 
-N_EMPTY = 6
-"""How many cells without a run are named; the others are only counted."""
+N_EMPTY = 6  # how many cells without a run are named; the others are only counted
 SELECTIONS = {
     "last": "after the last epoch",
     "median": "the median of the last five epochs",

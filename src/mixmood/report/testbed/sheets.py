@@ -126,8 +126,7 @@ _INTERVAL = "_interval"
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows of plain values as CSV, with the column names of the paper's tables; None is empty.
 
-    As in the paper, a supervised baseline has no source and no percentage. An interval has two
-    columns.
+    A supervised baseline has no source and no percentage. An interval has two columns.
     """
     keys = list(rows[0]) if rows else []
     columns = [name for key in keys for name in _names(key)]

@@ -41,14 +41,12 @@ class AgreementIntervals:
 class AgreementRow(AgreementIntervals, GroupKey):
     """How well a measure predicts accuracy over the contaminated cells of one group.
 
-    Intervals are 95 % intervals over seeds, None below three seeds. They show how much the numbers
-    depend on the seeds, not on the choice of sources.
+    Intervals show how much the numbers depend on the seeds, not on the choice of sources.
     """
 
     n_cells: int
     n_seeds: int
-    paper: float | None = None
-    """Pearson's r in the paper, if it was requested and exists."""
+    paper: float | None = None  # Pearson's r in the paper, if it was requested and exists
 
 
 def agreement_rows(
@@ -69,10 +67,7 @@ def agreement_rows(
 
 
 def _statistics(group: Group, name: str) -> tuple[Array, Array]:
-    """Pearson, Spearman and regret, shape (3,), and the same without each seed, (3, seeds).
-
-    A good measure has negative correlations, a good predictor positive ones.
-    """
+    """Pearson, Spearman and regret, shape (3,), and the same without each seed, (3, seeds)."""
     x, y = group.values[name], group.accuracies
     percents = np.array([percent for _, percent in group.cells])
     is_last = percents == percents.max()
@@ -102,10 +97,7 @@ def _with_intervals(whole: Array, without: Array) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class OverallRow(AgreementIntervals):
-    """Means of a measure's rows of Table 3, with 95 % intervals over seeds.
-
-    A correlation is undefined, and left out, if all cells of a group have the same value.
-    """
+    """Means of a measure's rows of Table 3; a correlation of equal values is left out."""
 
     n_groups: int
     n_seeds: int
@@ -144,18 +136,16 @@ def _overall_row(measure: str, found: Sequence[Group]) -> OverallRow:
     )
 
 
-MOST_ARRANGEMENTS = 5000
-"""If there are more arrangements, a random sample of this size is used."""
-Moves = dict[Any, Any]
-"""For each source (or percentage), the one whose accuracy it gets."""
+MOST_ARRANGEMENTS = 5000  # if there are more arrangements, a random sample of this size is used
+Moves = dict[Any, Any]  # for each source (or percentage), the one whose accuracy it gets
 
 
 @dataclass(frozen=True)
 class Chance:
     """P-values of the lowest mean correlation over all measures.
 
-    They are shares of all arrangements, including the observed one. `p_lower` is the share in
-    which the lowest mean correlation is at most the observed one, `p_higher` at least.
+    The shares of all arrangements, with the observed one, in which it is at most (`p_lower`) or at
+    least (`p_higher`) the observed one.
     """
 
     p_lower: float

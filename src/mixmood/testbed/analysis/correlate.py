@@ -31,8 +31,7 @@ class CellMean:
     contamination: str | None = None
     regime: str | None = None
     n_unlabelled: int | None = None
-    view: str | None = None
-    """The views of its runs, separated by semicolons."""
+    view: str | None = None  # the views of its runs, separated by semicolons
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,7 @@ class Agreement:
     measure: str
     pearson: float | None
     """Linear correlation over all cells, None if undefined; outliers (noise) can dominate it."""
-    spearman: float | None
-    """Correlation of the ranks over all cells, None if undefined."""
+    spearman: float | None  # correlation of the ranks over all cells, None if undefined
     regret_points: float
     """Accuracy lost, in points, by training with the nearest source instead of the best one, among
     the sources at the highest percentage."""

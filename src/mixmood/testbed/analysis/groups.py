@@ -18,10 +18,8 @@ SHARE, GAIN = "useful share", "probe"
 PREDICTORS = (SHARE, GAIN)
 """Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version
 of mixmood that made the run."""
-Kind = Literal["measures", "predictors"]
-"""What is compared with accuracy: distances, or PREDICTORS."""
-PoolKey = tuple[str, float]
-"""One kind of contamination: its source, and its percentage."""
+Kind = Literal["measures", "predictors"]  # what is compared with accuracy: distances, or PREDICTORS
+PoolKey = tuple[str, float]  # one kind of contamination: its source, and its percentage
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 

@@ -43,9 +43,7 @@ LEAST_GAIN = 0.02
 class Extremes:
     """The best and the worst source of a task at its highest percentage.
 
-    Accuracies are means over the numbers of labels and the ways of training that all sources
-    have. If no source gave a model better than chance (1 / number of classes), `best` and `worst`
-    have no meaning.
+    Accuracies are means over the numbers of labels and the ways of training that all sources have.
     """
 
     task: str

@@ -15,13 +15,10 @@ Interval = tuple[float, float] | None
 Statistic = Callable[[Array, Array], Array]
 """Distances and accuracies, both of shape (rows, cells), to one number for each row."""
 
-LEAST_CELLS = 3
-"""Two cells always have a correlation of +1 or -1."""
-LEAST_SEEDS = 3
-"""With fewer seeds the interval would be as wide as the scale."""
+LEAST_CELLS = 3  # two cells always have a correlation of +1 or -1
+LEAST_SEEDS = 3  # with fewer seeds the interval would be as wide as the scale
 COVERAGE = 0.95
-LARGEST = 0.9999
-"""Larger correlations are clipped to it: Fisher's transformation is infinite at 1."""
+LARGEST = 0.9999  # larger correlations are clipped to it: Fisher's transformation is infinite at 1
 
 
 def each_left_out(distance: Array, accuracy: Array, statistic: Statistic) -> Array:

@@ -31,12 +31,10 @@ class AccuracyRow(Cell):
     accuracy_mean: float
     accuracy_spread: float | None
     n_runs: int
-    view: str | None = None
-    """The views of the runs; None for networks."""
+    view: str | None = None  # the views of the runs; None for networks
     is_best: bool = False
     """Whether no cell of the same task, number of labels and regime has a higher mean."""
-    paper: float | None = None
-    """The paper's number, if it was requested and exists; also below."""
+    paper: float | None = None  # the paper's number, if it was requested and exists; also below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +44,10 @@ class DistanceRow(Cell):
     measure: str
     distance_mean: float
     distance_spread: float | None
-    p_median: float
-    """Median over the runs of the permutation p-value."""
+    p_median: float  # median over the runs of the permutation p-value
     n_runs: int
     view: str | None = None
-    is_significant: bool
-    """Whether the median p-value says that pool and labelled images differ."""
+    is_significant: bool  # whether the median p-value says that pool and labelled images differ
     paper: float | None = None
 
 
@@ -88,8 +84,6 @@ class Gaps:
 def chosen_records(store: Store, only: CellFilter = EVERY_CELL, arm: Arm = "A") -> list[RunRecord]:
     """The finished runs of a store, or of some of its cells, in the order of the grid.
 
-    Networks from scratch that were trained with a pool have their accuracies in `arm`.
-
     If runs of one task and source have different data sets, only those with the data sets of the
     run that was written last are used.
     """
@@ -110,10 +104,7 @@ def chosen_records(store: Store, only: CellFilter = EVERY_CELL, arm: Arm = "A") 
 
 
 def _current(store: Store, only: CellFilter) -> tuple[list[RunRecord], int]:
-    """The records with the data sets of the one that was written last, for each task and source.
-
-    With the number of records that have others.
-    """
+    """The records with the data sets of the newest of their task and source; n with others."""
     taken = [record for record in store.records() if only.takes(record.run)]
     kept: list[RunRecord] = []
     for own in grouped(((r.run.task, r.run.source), r) for r in taken).values():
@@ -179,10 +170,7 @@ def _over_runs(prefix: str, values: Sequence[float]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Tables:
-    """All numbers of the tables. Table 3 is empty if too few cells can be correlated.
-
-    Tables 4 and 5, accuracies and correlations by arm, are empty if no run has arms.
-    """
+    """All numbers of the tables; 3 may be empty, 4 and 5 are if no run has arms."""
 
     choice: Choice
     n_seeds: int
@@ -194,8 +182,7 @@ class Tables:
     arm: Arm = "A"
     arms: list[ArmRow] = field(default_factory=list)
     arm_agreements: list[ArmAgreementRow] = field(default_factory=list)
-    has_paper: bool = False
-    """Whether the rows have the paper's numbers beside their own."""
+    has_paper: bool = False  # whether the rows have the paper's numbers beside their own
 
     def to_dict(self) -> dict[str, object]:
         """The tables in plain values."""
@@ -211,10 +198,7 @@ class Tables:
         }
 
     def plain(self, rows: Sequence[Cell] | Sequence[GroupKey]) -> list[dict[str, Any]]:
-        """Rows in plain values; without columns that are empty.
-
-        They are the paper's numbers if these were not requested, and views if no run has one.
-        """
+        """Rows in plain values, without the paper's numbers or views where there are none."""
         hidden = set() if self.has_paper else {"paper"}
         hidden |= set() if any(row.view for row in self.accuracies) else {"view"}
         found = []
