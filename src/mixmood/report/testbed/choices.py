@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from mixmood.core.text import counted
 from mixmood.report.charts import LABELLED, Axis, Mark, Tick, mark
 from mixmood.report.text import fixed, number, signed, with_spread
 from mixmood.testbed.analysis.agreement import OverallRow
-from mixmood.testbed.analysis.groups import GAIN, GroupKey, GroupLine
+from mixmood.testbed.analysis.groups import GAIN, GroupKey, GroupLine, grouped
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, OutlookRow, Tables
 from mixmood.testbed.cells import SUPERVISED, Cell
 
@@ -23,6 +24,9 @@ TITLES = {
 }
 VARIANT = ("regime", "algorithm", "contamination", "n_unlabelled")  # how a cell was trained
 
+CLEAN = "no contamination"
+SMALLEST = 0.65  # the size of a mark at the lowest percentage, relative to the one at the highest
+
 TableRow = Cell | GroupKey | OverallRow
 
 
@@ -31,21 +35,26 @@ class Choices:
     """All values of each key (task, number of labels, ...), in the order of the tables."""
 
     values: dict[str, list[Any]]
+    sources: list[str]  # of all contaminated rows
+    percents: list[float]
 
     @classmethod
     def of(cls, tables: Tables, predictors: Sequence[str] = ()) -> "Choices":
         """All choices of the three tables; predictors come after the measures."""
         rows = tables.accuracies
         cells = [row for row in rows if not row.is_supervised] or rows
-        found: dict[str, Sequence[Any]] = {
+        rows_of: dict[str, Sequence[Any]] = {
             "task": rows,
             "n_labelled": sorted(rows, key=lambda row: row.n_labelled),
             "measure": tables.distances,
             "regime": rows,
             **dict.fromkeys(("algorithm", "contamination", "n_unlabelled"), cells),
         }
-        values = {key: list({getattr(row, key): 0 for row in own}) for key, own in found.items()}
-        return cls(values | {"measure": [*values["measure"], *predictors]})
+        values = {key: list({getattr(row, key): 0 for row in own}) for key, own in rows_of.items()}
+        values["measure"] += predictors
+        found = [row for row in rows if row.percent > 0]
+        sources = list(dict.fromkeys(row.source for row in found))
+        return cls(values, sources, sorted({row.percent for row in found}))
 
     @property
     def filters(self) -> dict[str, list[Any]]:
@@ -73,25 +82,6 @@ class Choices:
         is_baseline = isinstance(row, Cell) and row.is_supervised
         keys = ("regime",) if is_baseline else VARIANT
         return ", ".join(str(getattr(row, key)) for key in keys if len(self.values[key]) > 1)
-
-
-CLEAN = "no contamination"
-SMALLEST = 0.65  # the size of a mark at the lowest percentage, relative to the one at the highest
-
-
-@dataclass(frozen=True)
-class Pools:
-    """The sources of a record, in its order, and their percentages."""
-
-    sources: list[str]
-    percents: list[float]
-
-    @classmethod
-    def of(cls, rows: list[AccuracyRow]) -> "Pools":
-        """The sources and percentages of all contaminated rows."""
-        found = [row for row in rows if row.percent > 0]
-        percents = sorted({row.percent for row in found})
-        return cls(list(dict.fromkeys(row.source for row in found)), percents)
 
     def mark(self, source: str) -> Mark:
         """The mark of a source."""
@@ -183,31 +173,12 @@ class PlotGroup:
     """The cells that are drawn together: of one task, number of labels and way of training."""
 
     key: GroupKey
-    clean: list[AccuracyRow]
-    """The pool without foreign images, where the lines of all sources start."""
-    contaminated: list[AccuracyRow]
+    clean: list[AccuracyRow]  # the pool without foreign images, where the lines of sources start
+    by_source: dict[str, list[AccuracyRow]]  # the lowest percentage first
     supervised: list[AccuracyRow]
     scatters: list[Scatter]
-
-    @property
-    def by_source(self) -> dict[str, list[AccuracyRow]]:
-        """The cells of each source of foreign images, the lowest percentage first."""
-        found: dict[str, list[AccuracyRow]] = {}
-        for row in sorted(self.contaminated, key=lambda row: row.percent):
-            found.setdefault(row.source, []).append(row)
-        return found
-
-    @property
-    def share_ticks(self) -> list[Tick]:
-        """The percentages on their axis."""
-        percents = sorted({0.0, *(row.percent for row in self.contaminated)})
-        return [Tick(percent, SHARE.at(percent)) for percent in percents]
-
-    @property
-    def accuracy_axis(self) -> Axis:
-        """The axis of accuracies beside that of percentages."""
-        rows = (*self.clean, *self.contaminated, *self.supervised)
-        return _axis_with_margins([end for row in rows for end in spread_ends(row)])
+    share_ticks: list[Tick]
+    accuracy_axis: Axis  # beside that of percentages
 
 
 def plot_groups(
@@ -217,40 +188,37 @@ def plot_groups(
     predictor_lines: Iterable[GroupLine] = (),
 ) -> list[PlotGroup]:
     """A group for each way of training with foreign images; predictors are drawn as distances."""
-    keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
     values, lines = [*tables.distances, *predictors], [*tables.lines, *predictor_lines]
-    return [_group(tables.accuracies, key, values, lines, choices) for key in keys]
+    groups = []
+    for key in dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0):
+        # A baseline and a pool must share these to be compared.
+        same = attrgetter("task", "n_labelled", "regime")
+        rows = [row for row in tables.accuracies if same(row) == same(key)]
+        clean = [row for row in rows if not row.percent and row.algorithm == key.algorithm]
+        supervised = [row for row in rows if row.is_supervised]
+        own = {row.cell: row for row in rows if row.percent > 0 and GroupKey.of(row) == key}
+        by_source = grouped((r.source, r) for r in sorted(own.values(), key=attrgetter("percent")))
+        percents = sorted({0.0, *(row.percent for row in own.values())})
+        ends = [end for r in (*clean, *own.values(), *supervised) for end in spread_ends(r)]
+
+        pairs = [(own[row.cell], row) for row in values if row.cell in own]
+        fits = {line.measure: line for line in lines if GroupKey.of(line) == key}
+        heights = [row.accuracy_mean for row, _ in pairs]
+        y_axis = _axis_with_margins([*heights, *(end for line in fits.values() for end in line.y)])
+        scatters = [
+            Scatter(measure, found, fits.get(measure), _value_axis(found), y_axis)
+            for measure in choices.values["measure"]
+            if (found := [pair for pair in pairs if pair[1].measure == measure])
+        ]
+        ticks = [Tick(percent, SHARE.at(percent)) for percent in percents]
+        axis = _axis_with_margins(ends)
+        groups.append(PlotGroup(key, clean, by_source, supervised, scatters, ticks, axis))
+    return groups
 
 
-def _group(
-    rows: Sequence[AccuracyRow],
-    key: GroupKey,
-    values: Sequence[Valued],
-    lines: Sequence[GroupLine],
-    choices: Choices,
-) -> PlotGroup:
-    """Pictures of a group share their axis of accuracy."""
-    # A baseline and a pool must share these to be compared.
-    setting = (key.task, key.n_labelled, key.regime)
-    comparable = [row for row in rows if (row.task, row.n_labelled, row.regime) == setting]
-    own = {row.cell: row for row in comparable if row.percent > 0 and GroupKey.of(row) == key}
-    pairs = [(own[row.cell], row) for row in values if row.cell in own]
-    fits = {line.measure: line for line in lines if GroupKey.of(line) == key}
-    heights = [row.accuracy_mean for row, _ in pairs]
-    y_axis = _axis_with_margins([*heights, *(end for line in fits.values() for end in line.y)])
-    scatters = []
-    for measure in choices.values["measure"]:
-        if points := [pair for pair in pairs if pair[1].measure == measure]:
-            x_axis = _value_axis([row for _, row in points])
-            scatters.append(Scatter(measure, points, fits.get(measure), x_axis, y_axis))
-    clean = [row for row in comparable if not row.percent and row.algorithm == key.algorithm]
-    supervised = [row for row in comparable if row.is_supervised]
-    return PlotGroup(key, clean, list(own.values()), supervised, scatters)
-
-
-def _value_axis(rows: Sequence[Valued]) -> Axis:
-    values = [value_of(row) for row in rows]
-    if isinstance(rows[0], DistanceRow):
+def _value_axis(points: Sequence[tuple[AccuracyRow, Valued]]) -> Axis:
+    values = [value_of(row) for _, row in points]
+    if isinstance(points[0][1], DistanceRow):
         # From 0: a pool at distance 0 is like the labelled images.
         return Axis(0.0, 1.06 * max(values) or 1.0)
     return _axis_with_margins(values)

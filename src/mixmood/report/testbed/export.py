@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mixmood.core.files import csv_text
-from mixmood.report.testbed.choices import VARIANT, Choices, PlotGroup, Pools, plot_groups, value_of
+from mixmood.report.testbed.choices import VARIANT, Choices, PlotGroup, plot_groups, value_of
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.report.text import printable
 from mixmood.testbed.analysis.correlate import Agreement
@@ -131,7 +131,6 @@ def _drawn(tables: Tables, choices: Choices, against: str) -> "Figure":
 
     tasks, labels = choices.values["task"], choices.values["n_labelled"]
     groups = {(g.key.task, g.key.n_labelled): g for g in reversed(plot_groups(tables, choices))}
-    sources = Pools.of(tables.accuracies).sources
     size = (4.2 * len(labels) + 1.6, 3.2 * len(tasks))
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(tasks), len(labels), squeeze=False)
@@ -142,9 +141,9 @@ def _drawn(tables: Tables, choices: Choices, against: str) -> "Figure":
             axes.set_ylabel(f"test accuracy ({tables.choice})")
             if group := groups.get((task, n_labelled)):
                 if against == PERCENT:
-                    _lines(axes, group, sources)
+                    _lines(axes, group, choices.sources)
                 else:
-                    _scatter(axes, group, sources, against)
+                    _scatter(axes, group, choices.sources, against)
             if axes.has_data() and column == len(labels) - 1:
                 axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

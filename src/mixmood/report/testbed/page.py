@@ -50,7 +50,6 @@ def overview_page(record: Overview, command: str | None = None) -> str:
             "command": command,
             "choices": choices,
             "titles": cells.TITLES,
-            "pools": cells.Pools.of(tables.accuracies),
             "baselines": {name: SUPERVISED[name] for name in SUPERVISED if name in algorithms},
             "groups": groups,
             "accuracies": pivoted(tables.accuracies, cells.line_key, "n_labelled", labels),
