@@ -80,7 +80,7 @@ def _paths_read(inputs: Iterable[str | Path]) -> set[Path]:
     """All paths that are read; a list of a list is read through both."""
     found: set[Path] = set()
     for path in map(expanded, inputs):
-        found.add(Path(os.path.realpath(split_options(path).path)))
+        found.add(Path(os.path.realpath(split_options(path)[0])))
         try:
             found.update(chain_of_lists(path))
         except InputError:

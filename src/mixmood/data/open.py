@@ -5,7 +5,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,29 +14,17 @@ import numpy as np
 from PIL import Image
 
 from mixmood.core.cache import FeatureCache
-from mixmood.core.errors import InputError, OptionError, errors_as, reason
+from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files import expanded
 from mixmood.core.text import near_path
-from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.names import MIDDLE, NOISE_PREFIX, is_image_name, shown_name, split_options
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
-from mixmood.data.readers.array import array_pool, open_idx, open_npy, open_npz
+from mixmood.data.readers.array import open_idx, open_npy, open_npz
 from mixmood.data.readers.dicom import with_frames
 from mixmood.data.readers.files import FolderSource, ManifestSource
 from mixmood.data.readers.kept import is_kept_list, open_kept
 from mixmood.data.readers.noise import open_noise
-from mixmood.data.readers.objects import (
-    HUB_PREFIX,
-    FileList,
-    from_dataset,
-    from_hugging_face,
-    from_list,
-    from_paths,
-    from_table_of_paths,
-    is_hugging_face,
-    is_table_of_paths,
-    open_hub,
-)
+from mixmood.data.readers.objects import HUB_PREFIX, FileList, as_array, open_hub, open_object
 from mixmood.data.readers.parquet import ParquetSource
 from mixmood.data.readers.remote import RemoteFolder, open_fetched
 from mixmood.data.readers.tar import TarSource
@@ -81,13 +68,10 @@ def open_pool(
             fsspec knows; a folder or table and its column of classes, `FILE.csv?label=COLUMN`;
             a path of which every DICOM frame is an image, `DIR?frames=each`;
             `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
-            with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
-            features, or such an array and its classes, (X, y); one image, as a file or a Pillow
-            image; a list of images or of their paths; a table of pandas with a column of paths and
-            perhaps of classes; a torch-style or Hugging Face data set; the result of
-            `mixmood.filter`; or a pool.
+            with options as in `noise:gaussian?count=500&size=64`; an object of Python, see
+            `open_object`; or a pool.
         name: The name of the pool; by default that of the file or folder, or of the kind.
-        seed: The seed of a noise pool; other pools do not use it.
+        seed: That of a noise pool.
         cache: Keeps the index of a tar archive; with None the archive is scanned each time.
         role: The word for the pool in messages, such as "labelled set".
         frames: "middle" for one image of a DICOM file with several frames, "each" for all.
@@ -110,7 +94,7 @@ def _opened(what: Any, name: str | None, seed: int, cache: FeatureCache | None, 
     if isinstance(what, ImageSource | FeatureSource):
         return what
     if not isinstance(what, str | os.PathLike):
-        return _open_object(what, name)
+        return open_object(what, name)
     if isinstance(what, str):
         if what.startswith(NOISE_PREFIX):
             return open_noise(what, name, seed)
@@ -126,71 +110,20 @@ def _opened(what: Any, name: str | None, seed: int, cache: FeatureCache | None, 
     return pool if frames is None else with_frames(pool, frames)
 
 
-def _open_object(what: Any, name: str | None) -> Pool:
-    if hasattr(what, "as_pool"):
-        pool: Pool = what.as_pool()
-        return pool
-    if isinstance(what, Image.Image):
-        return from_list([what], name or "image")
-    if is_table_of_paths(what):
-        return from_table_of_paths(what, name or "table")
-    is_pair = _is_array_and_labels(what)
-    if (rows := _as_array(what[0] if is_pair else what)) is not None:
-        name = name or "array"
-        values = what[1] if is_pair else getattr(what, "labels", None)  # those of mixmood.embed
-        labels = None if values is None else labels_from_values(np.asarray(values), name)
-        return array_pool(rows, name, labels)
-    if isinstance(what, list | tuple):
-        return from_paths(what, name or "images") or from_list(what, name or "images")
-    if is_hugging_face(what):
-        return from_hugging_face(what, name or type(what).__name__)
-    if hasattr(what, "__len__") and hasattr(what, "__getitem__") and not isinstance(what, dict):
-        return from_dataset(what, name or type(what).__name__)
-    raise InputError(
-        "A pool must be a path, an array, an image, a list of images or paths, a table with a "
-        "column of paths, or a data set with a length and items; got "
-        f"{type(what).__name__}."
-    )
-
-
-def _as_array(what: Any) -> Any:
-    """An array, or a table of pandas or a tensor with two axes as one; None for anything else."""
-    if isinstance(what, np.ndarray):
-        return what
-    if not hasattr(what, "__array__") or len(getattr(what, "shape", ())) != 2:
-        return None
-    # A tensor on a graphics card, or with a gradient, cannot be read.
-    with errors_as(InputError, "Features cannot be read as an array"):
-        return np.asarray(what)
-
-
-def _is_array_and_labels(what: Any) -> bool:
-    """Whether `what` is a pair (X, y): an array of images or features, and the classes.
-
-    The classes have one axis, which no image has: two images are never taken for such a pair.
-    """
-    is_pair = isinstance(what, list | tuple) and len(what) == 2
-    with suppress(ValueError):  # Items of several shapes are no classes.
-        return is_pair and _as_array(what[0]) is not None and np.ndim(what[1]) == 1
-    return False
-
-
 def _open_path(
     path: Path, name: str | None, label: str | None, cache: FeatureCache | None, role: str
 ) -> Pool:
     try:
         mode = path.stat().st_mode
-        start = b""
-        if stat.S_ISREG(mode):
-            with path.open("rb") as file:
-                start = file.read(8)
+        if stat.S_ISDIR(mode):
+            return _open_folder(path, name or path.resolve().name, label)
+        if not stat.S_ISREG(mode):
+            raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
+        with path.open("rb") as file:
+            start = file.read(8)
     except (OSError, ValueError) as error:
         hint = near_path(path) or " Check the path."
         raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
-    if stat.S_ISDIR(mode):
-        return _open_folder(path, name or path.resolve().name, label)
-    if not stat.S_ISREG(mode):
-        raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
     suffix = _suffix(path.name)
     opener = OPENERS[suffix] if suffix else _opener_by_content(path, start)
     name = name or _stem(path.name, suffix)
@@ -210,10 +143,9 @@ def _open_folder(path: Path, name: str, label: str | None) -> Pool:
     try:
         return FolderSource(path, name, label)
     except InputError:
-        root = path.resolve()
         # As for images: skip FIFOs, which would block, and links that leave the folder.
-        files = [file for file in sorted(path.rglob("*.parquet")) if file.is_file()]
-        shards = [file for file in files if file.resolve().is_relative_to(root)]
+        files = (file for file in sorted(path.rglob("*.parquet")) if file.is_file())
+        shards = [file for file in files if file.resolve().is_relative_to(path.resolve())]
         if not shards:
             raise
         return ParquetSource(shards, name, label)
@@ -328,7 +260,7 @@ def _named(candidates: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str 
     else:
         alone = (str, os.PathLike, ImageSource, FeatureSource, Image.Image)
         is_pool = isinstance(candidates, alone) or hasattr(candidates, "as_pool")
-        is_one = is_pool or _as_array(candidates) is not None
+        is_one = is_pool or as_array(candidates) is not None
     listed: Iterable[Any] = [candidates] if is_one else candidates
     for what in listed:
         match = NAMED.fullmatch(what) if isinstance(what, str) else None
@@ -359,22 +291,18 @@ def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
         return what
     open_noise(what, None, seed)
     kind, _, query = what.partition("?")
-    given = parse_qsl(query)
-    named = dict(given)
+    given = dict(parse_qsl(query))
     # Labelled images are decoded only if noise needs their size.
-    if "size" not in named and (size := noise_size(labelled)) is not None:
-        given.append(("size", str(size)))
-    if "seed" not in named:
-        given.append(("seed", str(seed)))
-    return f"{kind}?{urlencode(given)}"
+    if "size" not in given and (size := noise_size(labelled)) is not None:
+        given["size"] = str(size)
+    return f"{kind}?{urlencode(given | {'seed': given.get('seed', seed)})}"
 
 
 def noise_size(labelled: Pool | None) -> int | None:
-    """The side of noise images that have the size of the labelled images.
+    """The side of the labelled images; None for features, or if the first cannot be read.
 
     Noise of another size would be smoothed or stretched differently before the backbone, which
-    makes it another kind of noise. None if the labelled set holds features, or its first images
-    cannot be read.
+    makes it another kind of noise.
     """
     if not isinstance(labelled, ImageSource):
         return None

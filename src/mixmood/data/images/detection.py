@@ -1,7 +1,4 @@
-"""Classes of whole images from annotations for object detection, in the format of COCO or YOLO.
-
-An image has a class if all its objects are of one class.
-"""
+"""Classes of images all of whose objects are of one class, from annotations of COCO or YOLO."""
 
 import json
 import re
@@ -9,10 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from mixmood.core.errors import InputError, errors_as
-from mixmood.data.images.labels import lines_of
+from mixmood.data.images.labels import first_file, labels_from_words, lines_of
 from mixmood.data.images.names import shown_name
 from mixmood.data.images.pool import Labels
 
@@ -43,8 +38,7 @@ def labels_from_coco(folder: Path, names: Sequence[bytes]) -> Labels | None:
 def _annotated_files(names: list[str], annotated: Collection[str]) -> list[str | None]:
     """The annotated file that each image is, by the longest common end of their paths.
 
-    Annotations name files below a folder of their own, which may be above or below that of the
-    images. None for an image that is not annotated, or whose name several annotated files have.
+    Their folder may be above or below that of the images. None if no file fits, or several do.
 
     >>> _annotated_files(["a/1.png", "a/2.png", "3.png"], ["1.png", "b/1.png", "2.png", "c/3.png"])
     ['1.png', '2.png', 'c/3.png']
@@ -86,8 +80,7 @@ def labels_from_yolo(folder: Path, names: Sequence[bytes]) -> Labels | None:
 
 def yolo_names(folder: Path) -> dict[int, str]:
     """The names of YOLO's classes by number; empty if there is no list of them."""
-    path = next((folder / name for name in YOLO_LISTS if (folder / name).is_file()), None)
-    if path is None:
+    if (path := first_file(folder, YOLO_LISTS)) is None:
         return {}
     with errors_as(InputError, f"Cannot read the classes in {path}"):
         lines = [line.decode("utf-8", "replace").rstrip() for line in lines_of(path)]
@@ -137,9 +130,8 @@ def _labels(classes: Iterable[set[str]]) -> Labels | None:
     for found in classes:
         if len(found) != 1:
             return None
-        words.append(shown_name(next(iter(found))))
-    kinds, codes = np.unique(words, return_inverse=True)
-    return Labels(codes.astype(np.int32), tuple(kinds.tolist()))
+        words.append(shown_name(next(iter(found))).encode())
+    return labels_from_words(words)
 
 
 def _text(name: bytes) -> str:

@@ -19,11 +19,10 @@ from mixmood.data.images.pool import Labels, Pool
 MOST_CLASSES = 65_536
 LABELS_FILE = "mixmood-labels.csv"  # the page to label on saves it; `--labels` reads it
 LABELS_COLUMNS = ("pool", "path", "index", "label")
-"""Its columns: the name of the pool in results, the image as `Source.locate` names it, its index in
-the pool, and its class. Texts that a spreadsheet would run as a formula have a leading quote."""
+"""The name of the pool in results, the image as `Source.locate` names it, its index, its class.
+Texts that a spreadsheet would run as a formula have a leading quote."""
 NONE, KEEP = "(none)", "(keep)"
-"""Words in place of a class: the image belongs to none of the classes; it does to one of them, and
-nobody said to which."""
+"""In place of a class: the image is of none of the classes; it is of one, nobody said which."""
 SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|images|data)(20\d\d)?")
 """Names of folders that are splits of a set, not classes (YOLO and COCO have them)."""
 
@@ -31,10 +30,9 @@ SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|imag
 def labels_from_folders(names: Sequence[bytes]) -> Labels | None:
     """The classes from the folders of a pool; None if the folders are not classes.
 
-    The class of an image is its folder on the first level with several folders: `cat` for
-    `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. If the
-    folders of that level are splits, as in `train/cat/1.png` and `val/dog/2.png`, the level below
-    is used. The result is None unless every image is in such a folder and there are at least two.
+    The class is the folder on the first level with several folders, as in `crawl/cat/new/1.png`
+    if every path starts with `crawl/`; or on the level below, if the folders of that level are
+    splits, as in `train/cat/1.png`. Every image must be in such a folder, of at least two.
     """
     folders = list(_class_folders(names))
     are_classes = all(folders) and 1 < len(set(folders)) <= MOST_CLASSES
@@ -50,29 +48,25 @@ def why_no_class_folders(names: Sequence[bytes]) -> str:
     "All images are in one folder, 'cat': as a class it is the only one, and two are needed."
     """
     folders = list(_class_folders(names))
-    n_outside = folders.count(b"")
     parents = {name.rpartition(b"/")[0] for name in names}
-    if len(parents) == 1 and parents != {b""}:
-        (folder,) = parents
+    if len(parents) == 1 and (folder := parents.pop()):
         return (
             f"All images are in one folder, '{shown_bytes(folder)}': as a class it is the only "
             "one, and two are needed."
         )
-    if not n_outside or len({*folders, b""}) < 3:
+    if not (n_outside := folders.count(b"")) or len(set(folders)) < 3:
         return ""
-    first = names[folders.index(b"")]
     return (
         f"{n_outside:,} of {len(names):,} images {either_form(n_outside, 'is', 'are')} in no class "
-        f"folder, such as {shown_bytes(first)}: the set counts as unlabelled."
+        f"folder, such as {shown_bytes(names[folders.index(b'')])}: the set counts as unlabelled."
     )
 
 
 def labels_from_words(words: Sequence[bytes]) -> Labels:
     """Labels with names in alphabetical order, from the class of each image."""
     place = {name: code for code, name in enumerate(sorted(set(words)))}
-    return Labels(
-        np.array([place[word] for word in words], np.int32), tuple(map(shown_bytes, place))
-    )
+    codes = np.array([place[word] for word in words], np.int32)
+    return Labels(codes, tuple(map(shown_bytes, place)))
 
 
 def _class_folders(names: Sequence[bytes]) -> Iterator[bytes]:
@@ -86,16 +80,16 @@ def _class_folders(names: Sequence[bytes]) -> Iterator[bytes]:
 
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
-"""Names of the column with the paths; the first of them that a table has is used."""
-
 LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target")
-"""Names of the column with the classes; the first of them that a table has is used."""
+"""Names of the columns with paths and with classes; of each, the first that a table has is used."""
 
 LONGEST_LINE = 65_536
 
 
-def table_rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
-    """The header, in lower case, and the rows, each with its line number.
+def read_table(
+    path: Path, longest: int = LONGEST_LINE
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The header, in lower case; and the rows, each with its line number.
 
     ValueError if a row has another number of fields than the header, or a line is too long.
     """
@@ -107,14 +101,16 @@ def table_rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, l
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     head = [word.strip().lower() for word in next(reader, [])]
-    yield 1, head
-    for row in reader:
-        if row and len(row) != len(head):
-            raise ValueError(
-                f"line {reader.line_num} has {len(row)} fields, and the header has {len(head)}"
-            )
-        if row:
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        for row in filter(None, reader):
+            if len(row) != len(head):
+                raise ValueError(
+                    f"line {reader.line_num} has {len(row)} fields, and the header has {len(head)}"
+                )
             yield reader.line_num, row
+
+    return head, rows()
 
 
 def path_column(head: Sequence[str], names: Sequence[str] = PATH_COLUMNS) -> int:
@@ -157,15 +153,14 @@ def lines_of(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
             yield line
 
 
-LABEL_FILES = ("labels.csv", "labels.tsv", "metadata.csv")
-"""Names of the table, at the top of the folder; Hugging Face calls it metadata.csv."""
+LABEL_FILES = ("labels.csv", "labels.tsv", "metadata.csv")  # the last is that of Hugging Face
 NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
 AMBIGUOUS = -2  # in place of an index: several images have this name
 
 
-def label_file_in(folder: Path) -> Path | None:
-    """The table of classes at the top of a folder, if there is one."""
-    return next((folder / name for name in LABEL_FILES if (folder / name).is_file()), None)
+def first_file(folder: Path, names: Sequence[str] = LABEL_FILES) -> Path | None:
+    """The first of these files at the top of a folder; None if it has none of them."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def labels_from_file(
@@ -176,10 +171,25 @@ def labels_from_file(
     A row names its image by the path below the folder, by the name of the file, or by that name
     without its suffix. InputError if no row names an image, or the table cannot be read.
     """
+    several, first = set[int](), ""
     with errors_as(InputError, f"Cannot read the labels in {path}"):
-        words, several, first = _words(path, names, column)
-    if words is None:
-        return None, ""
+        head, rows = read_table(path)
+        if (at_label := label_column(head, column)) is None:
+            # A table without classes, such as one of captions, is not a table of labels.
+            return None, ""
+        at_name, places, words = path_column(head, NAME_COLUMNS), _places(names), [b""] * len(names)
+        for number, row in rows:
+            first = first or row[at_name]
+            place = places.get(_bytes(row[at_name]).removeprefix(b"./"), -1)
+            if place == AMBIGUOUS:
+                raise ValueError(
+                    f"line {number} names '{row[at_name][:60]}', and several images have this "
+                    "name: write the path of one image"
+                )
+            if place >= 0 and (label := _bytes(row[at_label])):
+                if words[place] not in (b"", label):
+                    several.add(place)
+                words[place] = label
     if not any(words):
         raise InputError(
             f"{path} has labels, but none of its rows names an image of the folder; its first row "
@@ -193,38 +203,6 @@ def labels_from_file(
                 f"{shown_bytes(names[bad[0]])}: the set counts as unlabelled."
             )
     return labels_from_words(words), ""
-
-
-def _words(
-    path: Path, names: Sequence[bytes], column: str | None
-) -> tuple[list[bytes] | None, set[int], str]:
-    """The class that rows give each image, and which images they give several; the first name.
-
-    No classes (None) if there is no column of them. An image without a row has an empty class.
-    """
-    rows = table_rows(path)
-    _, head = next(rows)
-    at_label = label_column(head, column)
-    if at_label is None:
-        # A table without classes, such as one of captions, is not a table of labels.
-        return None, set(), ""
-    at_name, first = path_column(head, NAME_COLUMNS), ""
-    places = _places(names)
-    words, several = [b""] * len(names), set[int]()
-    for number, row in rows:
-        first = first or row[at_name]
-        place = places.get(_bytes(row[at_name]).removeprefix(b"./"), -1)
-        if place == AMBIGUOUS:
-            raise ValueError(
-                f"line {number} names '{row[at_name][:60]}', and several images have this name: "
-                "write the path of one image"
-            )
-        label = _bytes(row[at_label])
-        if place >= 0 and label:
-            if words[place] not in (b"", label):
-                several.add(place)
-            words[place] = label
-    return words, several, first
 
 
 def _bytes(text: str) -> bytes:
@@ -248,10 +226,8 @@ def _places(names: Sequence[bytes]) -> dict[bytes, int]:
 def labels_from_values(
     values: NDArray[Any], name: str, class_names: tuple[str, ...] | None = None
 ) -> Labels:
-    """Labels from one integer or text per image; `class_names` are the names of the integers.
-
-    Texts may be Python objects, as in a column of pandas.
-    """
+    """Labels from one integer or text per image; `class_names` are the names of the integers."""
+    # In a column of pandas texts are Python objects.
     if values.dtype.hasobject and all(isinstance(value, str) for value in values.flat):
         values = values.astype(str)
     if values.ndim != 1 or values.dtype.kind not in "iubU":
@@ -262,10 +238,9 @@ def labels_from_values(
     if class_names is None:
         found, codes = np.unique(values, return_inverse=True)
         return Labels(codes.astype(np.int32), tuple(map(str, found.tolist())))
-    if values.dtype.kind == "U" or (
-        len(values) and not 0 <= values.min() <= values.max() < len(class_names)
-    ):
-        got = "texts" if values.dtype.kind == "U" else f"{values.min()} to {values.max()}"
+    is_text = values.dtype.kind == "U"
+    if is_text or (len(values) and not 0 <= values.min() <= values.max() < len(class_names)):
+        got = "texts" if is_text else f"{values.min()} to {values.max()}"
         raise InputError(
             f"{name}: labels must be integers from 0 to {len(class_names) - 1}, because there are "
             f"{len(class_names)} class names; got {got}."
@@ -288,10 +263,10 @@ def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
     """The classes of a pool's images; without any, an InputError names the ways to give them."""
     if pool.labels is None:
         why = pool.why_unlabelled
-        because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])
+        because = " ".join(filter(None, [*getattr(pool, "notes", ()), why, "Give them"]))
         raise InputError(
             f"The {role} {pool.name} {'does not have two' if why else 'has no'} classes. "
-            f"{because + ' ' if because else ''}Give them in one of these ways: {WAYS}."
+            f"{because} in one of these ways: {WAYS}."
         )
     return pool.labels
 
@@ -310,16 +285,12 @@ def minus_one_note(names: tuple[str, ...]) -> str:
 
 
 def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
-    """The group of every image of a pool.
+    """The group of every image of a pool, from a column of its table or from the paths.
 
-    Args:
-        column_or_pattern: A column of the pool, if it is a CSV or TSV list of paths or a Parquet
-            table; or a regular expression that is searched for in the path of each image. Its
-            first capture group is the name of the image's group, as in `patient(\\d+)`; without
-            one, the whole match is.
+    A regular expression is searched for in each path. Its first capture group is the name of the
+    image's group, as in `patient(\\d+)`; without one, the whole match is.
     """
-    column = pool.column(column_or_pattern)
-    if column is not None:
+    if (column := pool.column(column_or_pattern)) is not None:
         return column
     try:
         pattern = re.compile(column_or_pattern)
@@ -344,7 +315,7 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
 
 
 def groups_of(pool: Pool, column_or_pattern: str | None) -> NDArray[np.int64] | None:
-    """The number of each image's group, shape (n,); None without groups. See `group_names`."""
+    """The number of each image's group, shape (n,); None without groups."""
     return None if column_or_pattern is None else group_codes(group_names(pool, column_or_pattern))
 
 

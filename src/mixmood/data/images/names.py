@@ -6,18 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from mixmood.core.text import either_form
 from mixmood.data.images.decode import CONVERT_HEIC
 
 IMAGE_SUFFIXES = frozenset(
     b"avif bmp dcm dib dicom gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff "
     b"webp".split()
 )
-"""Suffixes of image files, in lower case and without the dot."""
-
 _FOREIGN = frozenset([b"__MACOSX", b"@eaDir", b"lost+found"])
 
 
@@ -39,7 +38,7 @@ def may_be_dicom(name: bytes) -> bool:
     (True, True, False)
     """
     is_plain = b"." not in name or name.replace(b".", b"").isdigit()
-    return is_plain and not name.startswith(b".") and name != b"DICOMDIR"
+    return is_plain and not name.startswith(b".") and name not in (b"", b"DICOMDIR")
 
 
 def is_foreign_folder(name: bytes) -> bool:
@@ -47,20 +46,24 @@ def is_foreign_folder(name: bytes) -> bool:
     return name.startswith(b".") or name in _FOREIGN
 
 
+def own_name(path: bytes) -> bytes:
+    """The name of a file inside an archive; empty for a folder and for a file of a foreign folder.
+
+    >>> own_name(b"study/IM000001"), own_name(b"study/"), own_name(b".git/HEAD")
+    (b'IM000001', b'', b'')
+    """
+    *folders, name = path.split(b"/")
+    return b"" if any(map(is_foreign_folder, folders)) else name
+
+
 def is_image_path(path: bytes) -> bool:
     """Whether a path inside an archive is an image, and not in a foreign folder."""
-    *folders, name = path.split(b"/")
-    return is_image_name(name) and not any(map(is_foreign_folder, folders))
+    return is_image_name(own_name(path))
 
 
 def may_be_dicom_path(path: bytes) -> bool:
-    """Whether a path inside an archive may be DICOM, and is not in a foreign folder.
-
-    >>> [may_be_dicom_path(path) for path in (b"study/IM000001", b"study/", b".git/HEAD")]
-    [True, False, False]
-    """
-    *folders, name = path.split(b"/")
-    return bool(name) and may_be_dicom(name) and not any(map(is_foreign_folder, folders))
+    """Whether a path inside an archive may be DICOM, and is not in a foreign folder."""
+    return may_be_dicom(own_name(path))
 
 
 def names_digest(names: Sequence[bytes]) -> str:
@@ -104,7 +107,7 @@ COMPANIONS = frozenset(
     b"csv db htm html ini json jsonl lst md md5 names pdf py sha256 toml tsv txt url xml yaml "
     b"yml".split()
 )
-"""Suffixes of texts that are often stored beside images; they are not counted."""
+"""Suffixes of texts that are often stored beside images; those files are not counted."""
 
 ADVICE = {
     "heic": CONVERT_HEIC,
@@ -115,27 +118,21 @@ ADVICE = {
         "an archive inside a pool is not opened: unpack it or give it as a pool",
     ),
 }
-"""Advice about some kinds of files, by their suffix without the dot."""
-
 MOST_KINDS = 1000
 N_NAMED = 5
 LONGEST_SUFFIX = 12
 
 
 def count_passed_over(counts: Counter[str], path: bytes) -> None:
-    """Count a file that is not read, by its suffix.
+    """Count by its suffix a file that is not read, unless it is hidden, a plain text or an image.
 
-    Images, plain texts, hidden files (their names start with a dot), files without a suffix and
-    files of foreign folders are not counted.
+    Files without a suffix and files of foreign folders are not counted either.
     """
-    *folders, name = path.split(b"/")
-    stem, _, suffix = name.rpartition(b".")
-    suffix = suffix.lower()
+    name = own_name(path)
+    stem, _, suffix = name.lower().rpartition(b".")
     is_plain = not stem or name.startswith(b".") or suffix in COMPANIONS or is_image_name(name)
     kind = shown_bytes(suffix[:LONGEST_SUFFIX])
-    if is_plain or any(map(is_foreign_folder, folders)):
-        return
-    if kind in counts or len(counts) < MOST_KINDS:
+    if not is_plain and (kind in counts or len(counts) < MOST_KINDS):
         counts[kind] += 1
 
 
@@ -154,7 +151,7 @@ def passed_over_notes(counts: Mapping[str, int]) -> tuple[str, ...]:
     ]
     total, n_more = sum(counts.values()), len(counts) - N_NAMED
     more = f" and {n_more} other kinds" if n_more > 0 else ""
-    files = "file was" if total == 1 else "files were"
+    files = either_form(total, "file was", "files were")
     return (f"{total} {files} passed over: {', '.join(named)}{more}.",)
 
 
@@ -163,21 +160,16 @@ MIDDLE, EACH = "middle", "each"  # of a DICOM file with several frames: one imag
 _OPTIONS = re.compile(r"(.+?)\?(?:frames=(\w+)|label=(.+?)(?:&frames=(\w+))?)", re.DOTALL)
 
 
-class PathWithOptions(NamedTuple):
-    """A path, its column of classes and its choice of frames; None for an absent option."""
+def split_options(path: Path) -> tuple[Path, str | None, str | None]:
+    """The path alone, its column of classes and its choice of frames; None if one is not given.
 
-    path: Path
-    label: str | None
-    frames: str | None
-
-
-def split_options(path: Path) -> PathWithOptions:
-    """The path without its options, and the options; a file of the whole name has none."""
+    A file of the whole name has no options.
+    """
     match = _OPTIONS.fullmatch(str(path))
     # Not `Path.exists`, which raises for names that are too long.
     if match is None or os.path.exists(path):  # noqa: PTH110
-        return PathWithOptions(path, None, None)
-    return PathWithOptions(Path(match[1]), match[3], match[2] or match[4])
+        return path, None, None
+    return Path(match[1]), match[3], match[2] or match[4]
 
 
 def with_frames_option(what: Any, frames: str) -> Any:
@@ -189,10 +181,8 @@ def with_frames_option(what: Any, frames: str) -> Any:
     is_path = isinstance(what, str | os.PathLike) and not is_url_or_noise(what)
     if frames == MIDDLE or not is_path:
         return what
-    options = split_options(Path(what))
-    if options.frames is not None:
-        return what
-    return f"{what}{'?' if options.label is None else '&'}frames={frames}"
+    _, label, given = split_options(Path(what))
+    return what if given is not None else f"{what}{'?' if label is None else '&'}frames={frames}"
 
 
 def is_url_or_noise(what: Any) -> bool:

@@ -22,14 +22,14 @@ from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.labels import (
     LABEL_FILES,
+    first_file,
     label_column,
-    label_file_in,
     labels_from_file,
     labels_from_folders,
     labels_from_words,
     lines_of,
     path_column,
-    table_rows,
+    read_table,
     why_no_class_folders,
     why_no_label_column,
 )
@@ -48,10 +48,9 @@ from mixmood.data.images.pool import ImageSource, Labels
 
 
 class PathSource(ImageSource):
-    """A pool whose images have paths; subclasses list and read the images.
+    """A pool whose images have paths, sorted by name: no result depends on the order of a listing.
 
-    The images are sorted by name, in a folder and in an archive of its files alike, so that no
-    result depends on the order of a listing. Only a list of paths keeps its own order.
+    Only a list of paths keeps its own order. Subclasses list and read the images.
     """
 
     _names: list[bytes]
@@ -132,7 +131,6 @@ class ArchiveSource(PathSource):
     """The images of an archive, by name; nothing is extracted to disk.
 
     Names in the archive are never used as paths of this machine, so none can leave the pool.
-    Members without a suffix may be DICOM: their first bytes are read.
     """
 
     kind: ClassVar[str]
@@ -146,10 +144,8 @@ class ArchiveSource(PathSource):
             self._names, self._rows, passed_over = self._list(cache)
         self.notes = passed_over_notes(passed_over)
         if not self._names:
-            raise InputError(
-                f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
-                "It should hold files like .png or .jpg, in folders or not."
-            )
+            advice = "It should hold files like .png or .jpg, in folders or not."
+            raise InputError(" ".join((f"No images in the archive {path}.", *self.notes, advice)))
 
     @abstractmethod
     def _list(self, cache: FeatureCache | None) -> Listing:
@@ -169,19 +165,16 @@ class FolderSource(FileSource):
 
     Files without a suffix may be DICOM: their first bytes are read. Hidden files, files of
     operating systems, sockets and the like are left out. A symbolic link to a file counts if its
-    target is inside the pool. Links to folders are not followed: no image is listed twice, and no
-    search is endless. Files that are added after opening are not in the list.
+    target is inside the pool. Links to folders are not followed: no search is endless.
     """
 
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
         """List the images below `path`; refuse a folder that has none or cannot be listed."""
-        self.name = name
-        self._label = label
+        self.name, self._label = name, label
         self._root = os.fsencode(Path(path).resolve())
         walk = _Walk(self._root)
         self._names = sorted(walk, key=by_length)
-        self.notes = passed_over_notes(walk.passed_over)
-        n_links = walk.n_leaving
+        self.notes, n_links = passed_over_notes(walk.passed_over), walk.n_leaving
         if not self._names:
             links = f", including {counted(n_links, 'link')} to files elsewhere" if n_links else ""
             raise InputError(
@@ -200,7 +193,7 @@ class FolderSource(FileSource):
     def labels(self) -> Labels | None:
         """The classes from labels.csv, from COCO or YOLO annotations, or from folder names."""
         folder, names = Path(os.fsdecode(self._root)), self._names
-        if (table := label_file_in(folder)) is not None:
+        if (table := first_file(folder)) is not None:
             labels, missing = labels_from_file(table, names, self._label)
             self.notes += (missing,) if missing else ()
             if labels is not None or missing:
@@ -215,19 +208,16 @@ class FolderSource(FileSource):
     @property
     def why_unlabelled(self) -> str:
         """A sentence about folders that are no classes, or a table without a column of classes."""
-        table = label_file_in(Path(os.fsdecode(self._root)))
+        table = first_file(Path(os.fsdecode(self._root)))
         if self.labels is not None or table is None:
             return super().why_unlabelled
-        _, head = next(table_rows(table))
+        head, _ = read_table(table)
         # Of a table with such a column, a note says what is wrong.
         return why_no_label_column(table, head) if label_column(head, None) is None else ""
 
 
 def is_read_by_a_folder(file: Path, folder: Path) -> bool:
-    """Whether a file exists that belongs to a folder of images: an image, or its labels.csv.
-
-    Both are resolved paths.
-    """
+    """Whether an image below a folder, or its labels.csv, exists; both paths are resolved."""
     is_own = is_image_name(os.fsencode(file.name)) and file.is_relative_to(folder)
     is_table = file.name in LABEL_FILES and file.parent == folder
     return (is_own or is_table) and file.is_file()
@@ -237,10 +227,8 @@ class _Walk:
     """Yields the relative path of every image below a folder, and counts the other files."""
 
     def __init__(self, root: bytes) -> None:
-        self._root = root
-        self.n_others = 0
-        self.n_leaving = 0
-        self.passed_over = Counter[str]()
+        self._root, self.passed_over = root, Counter[str]()
+        self.n_others = self.n_leaving = 0
 
     def __iter__(self) -> Iterator[bytes]:
         pending = [b""]
@@ -305,18 +293,14 @@ class ManifestSource(FileSource):
     """The images that a list names, in its order; paths are relative to the list.
 
     A .txt list has one path a line; empty lines and lines that start with # are ignored. A .csv or
-    .tsv list, with commas, semicolons or tabs, has a header with a column `path` and optionally a
-    column `label`; `data/images/labels.py` has other names for them. A list with a blank label
-    counts as unlabelled. Folders are separated by / or, as on Windows, by \\, on every system. A
-    path that leaves the folder of the list is refused: a foreign list must not choose other files
-    of this machine.
+    .tsv list has a header with a column of paths and perhaps one of classes. Folders are separated
+    by / or \\ on every system. A path that leaves the folder of the list is refused: a foreign list
+    must not choose other files of this machine.
     """
 
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
         """Read the list, not the images; refuse a file that is not a list of images."""
-        self.name = name
-        self._label = label
-        self._path = Path(path)
+        self.name, self._label, self._path = name, label, Path(path)
         self._root = os.fsencode(self._path.resolve().parent)
         self._words: list[bytes] = []
         self._is_table = self._path.suffix.lower() in (".csv", ".tsv")
@@ -348,7 +332,7 @@ class ManifestSource(FileSource):
     def why_unlabelled(self) -> str:
         """A sentence about blank labels, or a table without a column of classes."""
         if self._is_table and not self._words:
-            return why_no_label_column(self._path, next(table_rows(self._path))[1])
+            return why_no_label_column(self._path, read_table(self._path)[0])
         if b"" not in self._words:
             return ""
         return (
@@ -360,12 +344,10 @@ class ManifestSource(FileSource):
         """The values of a column of a CSV or TSV list, one for each image; None without it."""
         if not self._is_table:
             return None
-        rows = table_rows(self._path)
-        _, head = next(rows)
-        if name.strip().lower() not in head:
+        head, rows = read_table(self._path)
+        if (name := name.strip().lower()) not in head:
             return None
-        place = head.index(name.strip().lower())
-        return [row[place].strip() for _, row in rows]
+        return [row[head.index(name)].strip() for _, row in rows]
 
     def _paths(self) -> Iterator[bytes]:
         for number, line in enumerate(lines_of(self._path), 1):
@@ -374,8 +356,7 @@ class ManifestSource(FileSource):
                 yield self._checked(entry, number)
 
     def _table_paths(self) -> Iterator[bytes]:
-        rows = table_rows(self._path)
-        _, head = next(rows)
+        head, rows = read_table(self._path)
         at_path, at_label = path_column(head), label_column(head, self._label)
         for number, row in rows:
             if at_label is not None:

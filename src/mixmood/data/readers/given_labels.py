@@ -1,8 +1,7 @@
 """What did a person say about images? `mixmood-labels.csv`: corrections, and labels for pools.
 
-Rows name an image by pool, path and index. Labels of labelled images correct them; labelled images
-of pools leave their pool and join the labelled set. A row that names no image is never used
-silently: it is told with its reason.
+Labels of labelled images correct them; labelled images of pools leave their pool and join the
+labelled set. A row that names no image is reported with its reason.
 """
 
 import csv
@@ -21,7 +20,7 @@ from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded, inert
 from mixmood.core.listener import Listener
 from mixmood.core.text import counted, listed
-from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, table_rows
+from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, read_table
 from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.data.readers.kept import parts_of
 
@@ -32,10 +31,9 @@ LABELLED = ""  # the key of the labelled set among the sets; a pool has its name
 
 @dataclass(frozen=True)
 class GivenLabel:
-    """One row of the file: an image of a set, by the index if it has one, and its class.
+    """One row of the file: an image of a set, by path and perhaps index; its class, NONE or KEEP.
 
     `paths` are what its path may be: names can begin with blanks, and with the quote of `_plain`.
-    The label may be NONE or KEEP.
     """
 
     pool: str
@@ -46,15 +44,11 @@ class GivenLabel:
 
 
 def read_labels(path: str | Path, classes: Collection[str]) -> list[GivenLabel]:
-    """The rows of a file; those without a label are left out. InputError if it is no such file.
-
-    A label is taken in the spelling that is one of the classes, if any is.
-    """
+    """The rows of a file that have a label, in the spelling that is one of the classes, if any."""
     file = expanded(path)
     advice = f"Give the file {LABELS_FILE} that the page to label on saves."
     with errors_as(InputError, f"Cannot read the labels in {file}", advice), _long_cells():
-        rows = table_rows(file, LONGEST_ROW)
-        _, head = next(rows)
+        head, rows = read_table(file, LONGEST_ROW)
         missing = [name for name in ("path", "label") if name not in head]
         if missing:
             raise ValueError(f"it has no column {listed(missing)}; got '{', '.join(head)[:60]}'")
@@ -103,16 +97,12 @@ def _index(cell: str, line: int) -> int | None:
 
 @dataclass(frozen=True)
 class GivenLabels:
-    """The labelled set with corrections and with labelled images of the pools, after all files.
-
-    `answers` are what was said of the images of each pool, by index: a label, NONE or KEEP; `used`
-    and `unused` are sentences about labels that are used, and about those that are not.
-    """
+    """The labelled set with corrections and with labelled images of the pools, after all files."""
 
     labelled: Pool
-    answers: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    used: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
+    answers: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # of each pool, by index
+    used: tuple[str, ...] = ()  # sentences about the labels that are used
+    unused: tuple[str, ...] = ()  # and about those that are not
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -128,9 +118,10 @@ class GivenLabels:
 
     def left(self, pools: Mapping[str, Pool]) -> tuple[dict[str, Pool], dict[str, str]]:
         """The pools without the labelled images; and those that have no other, with the reason."""
-        every = {name: self.without_labelled(name, pool) for name, pool in pools.items()}
-        emptied = [name for name, pool in every.items() if not len(pool) and len(pools[name])]
-        left = {name: pool for name, pool in every.items() if name not in emptied}
+        left = {name: self.without_labelled(name, pool) for name, pool in pools.items()}
+        emptied = [name for name, pool in left.items() if not len(pool) and len(pools[name])]
+        for name in emptied:
+            del left[name]
         return left, dict.fromkeys(emptied, "all of its images have a label.")
 
     def without_labelled(self, name: str, pool: Pool) -> Pool:
@@ -156,10 +147,7 @@ def check_class_names(names: Iterable[str]) -> None:
 def with_labels(
     files: Sequence[str | Path], labelled: Pool, pools: Mapping[str, Pool]
 ) -> GivenLabels:
-    """The labelled set and the answers for each pool; InputError for contradictions in a file.
-
-    The page to label on saved the files; of the same image, the last file counts.
-    """
+    """The labelled set and the answers for each pool; of the same image, the last file counts."""
     if not files:
         return GivenLabels(labelled)
     # The pools that lists of `filter` are made of: labelled images are not in the list.
@@ -192,7 +180,12 @@ def with_labels(
     own_answers = answers.pop(LABELLED)
     joined = _joined(labelled, own_answers, {**bases, **pools}, answers)
     told = tuple(_sentences(labelled, own_answers, answers, n_again))
-    return GivenLabels(joined, answers, told, (_unused(unused),) if unused else ())
+    if not unused:
+        return GivenLabels(joined, answers, told)
+    more = [f"{len(unused) - N_NAMED} more"] if len(unused) > N_NAMED else []
+    named = listed([*unused[:N_NAMED], *more])
+    warning = f"{counted(len(unused), 'label')} of --labels not used: {named}."
+    return GivenLabels(joined, answers, told, (warning,))
 
 
 @dataclass(frozen=True)
@@ -267,19 +260,15 @@ def _sentences(
 ) -> Iterator[str]:
     known = labelled.labels or Labels(np.empty(0, np.int32), ())
     n_none = sum(label == NONE for label in own.values())
-    n_moved = sum(
-        label not in (NONE, KEEP, known.names[known.codes[row]]) for row, label in own.items()
-    )
-    n_same = len(own) - n_none - n_moved
-    left_out = "left out as none of the classes"
-    for n, words in ((n_moved, "corrected"), (n_none, left_out), (n_same, "confirmed")):
+    n_same = sum(label in (KEEP, known.names[known.codes[row]]) for row, label in own.items())
+    kinds = {"corrected": len(own) - n_none - n_same, "left out as none of the classes": n_none}
+    for words, n in (kinds | {"confirmed": n_same}).items():
         if n:
             yield f"{labelled.name}: {counted(n, 'label')} {words}."
     for name, some in answers.items():
-        counts = Counter(label if label in (NONE, KEEP) else LABELLED for label in some.values())
-        kinds = {LABELLED: "labelled", NONE: "of none of the classes", KEEP: "to keep"}
-        told = [f"{counts[key]} {what}" for key, what in kinds.items() if counts[key]]
-        if told:
+        n_none, n_kept = (list(some.values()).count(word) for word in (NONE, KEEP))
+        kinds = {"labelled": len(some) - n_none - n_kept, "of none of the classes": n_none}
+        if told := [f"{n} {what}" for what, n in (kinds | {"to keep": n_kept}).items() if n]:
             yield f"{name}: {listed(told)} by --labels."
     every = [own, *answers.values()]
     new = Counter(label for some in every for label in some.values() if label not in (NONE, KEEP))
@@ -289,9 +278,3 @@ def _sentences(
         yield f"'{name}' is a new class of {counted(new[name], 'image')}.{hint}"
     if n_again:
         yield f"{counted(n_again, 'image')} with another label in a later file, which counts."
-
-
-def _unused(names: Sequence[str]) -> str:
-    more = [f"{len(names) - N_NAMED} more"] if len(names) > N_NAMED else []
-    named = listed([*names[:N_NAMED], *more])
-    return f"{counted(len(names), 'label')} of --labels not used: {named}."

@@ -1,8 +1,7 @@
 """A pool of parts of other pools, and such a part by a list: what `mixmood filter` kept.
 
-The list names the pool and the index of every image, so that members of archives, rows of Parquet
-files and arrays can be found. The path of each row must be that of the image at its index. So a
-pool that has changed is noticed, and a foreign list cannot choose files of this machine by number.
+The list names the pool and the index of every image. The path of each row must be that of the image
+at its index: a changed pool is noticed, and a foreign list cannot choose files by number.
 """
 
 import csv
@@ -40,12 +39,9 @@ class KeptRow(NamedTuple):
     pool: str
 
 
-RowReader = Callable[[Path], Iterator[KeptRow]]
-
-
 def is_kept_list(path: Path) -> bool:
     """Whether a text, CSV or Parquet file was written by `mixmood filter`."""
-    return _row_reader(path) is not None
+    return _kept_rows(path) is not None
 
 
 def chain_of_lists(path: Path) -> list[Path]:
@@ -57,19 +53,18 @@ def chain_of_lists(path: Path) -> list[Path]:
     place: str | Path = path
     while not is_url_or_noise(place):
         try:
-            place = split_options(Path(place)).path.resolve()
+            place = split_options(Path(place))[0].resolve()
         except (OSError, ValueError, RuntimeError):
             break  # It cannot be a path.
         # Not `Path.is_file`, which raises for names that are too long.
         is_file = place.suffix.lower() in SUFFIXES and os.path.isfile(place)  # noqa: PTH113
-        read = _row_reader(place) if is_file else None
-        if read is None:
+        if not is_file or (rows := _kept_rows(place)) is None:
             break
         if place in found:
             raise InputError(f"{path} is a list of itself: {place} names it as its pool.")
         found.append(place)
         try:
-            place = pool_place(place, next(read(place)).pool)
+            place = pool_place(place, next(rows).pool)
         except Exception:
             break  # It is empty or damaged, which `open_kept` reports.
     return found
@@ -97,25 +92,23 @@ def pool_place(path: Path, pool: str) -> str:
     return pool if is_url_or_noise(pool) else str(path.resolve().parent / pool)
 
 
-def _row_reader(path: Path) -> RowReader | None:
-    """The function that reads the rows of a list; None for a file that is not a list.
-
-    None also for a file that cannot be read: opening it as another kind of pool reports why.
-    """
+def _kept_rows(path: Path) -> Iterator[KeptRow] | None:
+    """The rows of a list; None for a file that is not a list, or that cannot be read."""
     try:
         if path.suffix.lower() == ".parquet":
             from pyarrow import parquet
 
             with parquet.ParquetFile(path) as file:
-                return _parquet_rows if set(COLUMNS) <= set(file.schema_arrow.names) else None
+                is_table = set(COLUMNS) <= set(file.schema_arrow.names)
+            return _parquet_rows(path) if is_table else None
         with path.open("rb") as text:
             head = text.readline(4096).decode("utf-8", "replace")
     except Exception:
-        return None
+        return None  # Opening it as another kind of pool reports why.
     if head.startswith(TEXT_HEAD):
-        return _text_rows
+        return _text_rows(path)
     is_table = path.suffix.lower() == ".csv" and set(COLUMNS) <= set(head.strip().split(","))
-    return _csv_rows if is_table else None
+    return _csv_rows(path) if is_table else None
 
 
 def _csv_rows(path: Path) -> Iterator[KeptRow]:
@@ -153,7 +146,7 @@ class _Parts(Source, Generic[S]):
     def __init__(
         self, parts: Sequence[tuple[S, Rows]], name: str, labels: Labels | None = None
     ) -> None:
-        """Take the images of each pool at these indices; without `labels`, with those they have."""
+        """Take the images of each pool at these indices."""
         self.name, self._labels = name, labels
         self._parts: list[tuple[S, Rows]] = list(parts)
         self._ends: list[int] = np.cumsum([len(rows) for _, rows in parts]).tolist()
@@ -211,8 +204,7 @@ class _Parts(Source, Generic[S]):
         found: list[str] = []
         for source, rows in self._parts:
             values = source.column(name)
-            get = source.locate if values is None else values.__getitem__
-            found += map(get, rows.tolist())
+            found += map(source.locate if values is None else values.__getitem__, rows.tolist())
         return found
 
 
@@ -275,15 +267,25 @@ def parts_of(parts: Sequence[tuple[Any, Rows]], name: str, labels: Labels | None
 
 def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
     """The pool of the images that a list keeps; `open_base` opens the pool that it names."""
-    pool, indices, paths = _read(path)
+    with errors_as(InputError, f"{path} is not a list of mixmood filter", "Filter the pool again."):
+        found = list(_kept_rows(path) or _csv_rows(path))
+        indices, paths = (
+            np.array([row.place for row in found], np.int64),
+            [row.path for row in found],
+        )
+        pools = sorted({row.pool for row in found})
+        if len(pools) > 1:
+            raise ValueError(f"it names two pools, {listed(pools)}; give one list each")
+    if not pools:
+        raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
     # Refuses a list that is its own pool, which would be opened without end.
     chain_of_lists(path)
-    base = open_base(pool_place(path, pool))
+    base = open_base(pool_place(path, pools[0]))
     if indices[0] == UNKNOWN:
         # Of several images with one name, the first.
         wanted, rows = set(paths), reversed(range(len(base)))
-        found = {name: index for index in rows if (name := base.locate(index)) in wanted}
-        indices = np.array([found.get(entry, UNKNOWN) for entry in paths], np.int64)
+        places = {name: index for index in rows if (name := base.locate(index)) in wanted}
+        indices = np.array([places.get(entry, UNKNOWN) for entry in paths], np.int64)
     for index, entry in zip(indices.tolist(), paths, strict=True):
         now = base.locate(index) if 0 <= index < len(base) else None
         if now is None or entry not in (now, inert(now)):
@@ -293,16 +295,3 @@ def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
                 "Filter the pool again."
             )
     return parts_of([(base, indices)], name)
-
-
-def _read(path: Path) -> tuple[str, Rows, list[str]]:
-    """The pool of a list, and the indices and paths of its rows."""
-    with errors_as(InputError, f"{path} is not a list of mixmood filter", "Filter the pool again."):
-        rows = list((_row_reader(path) or _csv_rows)(path))
-        indices = np.array([row.place for row in rows], np.int64)
-        pools = {row.pool for row in rows}
-        if len(pools) > 1:
-            raise ValueError(f"it names two pools, {listed(sorted(pools))}; give one list each")
-    if not pools:
-        raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
-    return pools.pop(), indices, [row.path for row in rows]

@@ -19,18 +19,71 @@ from mixmood.core.errors import InputError, OptionError, UnreadableImageError, e
 from mixmood.core.files import expanded, read_image_file
 from mixmood.data.images.decode import Raw
 from mixmood.data.images.labels import LABEL_COLUMNS, PATH_COLUMNS, labels_from_values
-from mixmood.data.images.pool import ImageSource, Labels, check_label_count, evenly_spaced
+from mixmood.data.images.pool import ImageSource, Labels, Pool, check_label_count, evenly_spaced
+from mixmood.data.readers.array import array_pool
 from mixmood.data.readers.files import N_CHECKED, FileSource
 
 _FINGERPRINT_IMAGES = 32
+
+
+def open_object(what: Any, name: str | None) -> Pool:
+    """The pool of an object of Python; InputError for another object than these.
+
+    A NumPy array of images or features, or such an array and its classes, (X, y); a Pillow image; a
+    list of images or of their paths; a table of pandas with a column of paths and perhaps of
+    classes; a torch-style or Hugging Face data set; the result of `mixmood.filter`.
+    """
+    kind = type(what).__name__
+    if hasattr(what, "as_pool"):
+        pool: Pool = what.as_pool()
+        return pool
+    if isinstance(what, Image.Image):
+        return from_list([what], name or "image")
+    if hasattr(what, "iloc") and (at_path := _column_of(what, PATH_COLUMNS)) is not None:
+        return _from_table(what, at_path, name or "table")
+    is_pair = _is_array_and_labels(what)
+    if (rows := as_array(what[0] if is_pair else what)) is not None:
+        name = name or "array"
+        values = what[1] if is_pair else getattr(what, "labels", None)  # those of mixmood.embed
+        labels = None if values is None else labels_from_values(np.asarray(values), name)
+        return array_pool(rows, name, labels)
+    if isinstance(what, list | tuple):
+        return _from_paths(what, name or "images") or from_list(what, name or "images")
+    # The package of Hugging Face is not imported.
+    if hasattr(what, "column_names") and (hasattr(what, "features") or isinstance(what, dict)):
+        return _from_hugging_face(what, name or kind)
+    if hasattr(what, "__len__") and hasattr(what, "__getitem__") and not isinstance(what, dict):
+        return from_dataset(what, name or kind)
+    raise InputError(
+        "A pool must be a path, an array, an image, a list of images or paths, a table with a "
+        f"column of paths, or a data set with a length and items; got {kind}."
+    )
+
+
+def as_array(what: Any) -> Any:
+    """An array, or a table of pandas or a tensor with two axes as one; None for anything else."""
+    if isinstance(what, np.ndarray):
+        return what
+    if not hasattr(what, "__array__") or len(getattr(what, "shape", ())) != 2:
+        return None
+    # A tensor on a graphics card, or with a gradient, cannot be read.
+    with errors_as(InputError, "Features cannot be read as an array"):
+        return np.asarray(what)
+
+
+def _is_array_and_labels(what: Any) -> bool:
+    """Whether it is a pair (X, y). The classes have one axis, which no image has."""
+    is_pair = isinstance(what, list | tuple) and len(what) == 2
+    with suppress(ValueError):  # Items of several shapes are no classes.
+        return is_pair and as_array(what[0]) is not None and np.ndim(what[1]) == 1
+    return False
 
 
 class ObjectSource(ImageSource):
     """Images that a Python object returns by index.
 
     An item is a Pillow image, an array, a tensor or the bytes of a file, or a tuple that starts
-    with one of them. An item with three axes, of which the first has 1, 3 or 4 entries and the last
-    has not, is read as (channels, height, width).
+    with one of them.
     """
 
     def __init__(
@@ -81,35 +134,27 @@ def from_list(items: Sequence[Any], name: str) -> ObjectSource:
 def from_dataset(dataset: Any, name: str) -> ObjectSource:
     """A pool of a torch-style data set: `len(dataset)` and `dataset[i]`, an image or a tuple.
 
-    Labels come from its attributes `targets` and `classes`, if it has them. Labels of the items
-    are not used, because every image would have to be read for them.
+    Labels come from its attributes `targets` and `classes`, if it has them: for those of the items
+    every image would have to be read.
     """
     labels = None
-    targets = getattr(dataset, "targets", None)
-    if targets is not None:
+    if (targets := getattr(dataset, "targets", None)) is not None:
         names = getattr(dataset, "classes", None)
         labels = labels_from_values(np.asarray(targets), name, names and tuple(map(str, names)))
     return ObjectSource(dataset.__getitem__, len(dataset), name, labels)
 
 
 class FileList(FileSource):
-    """Image files that are named in Python, in this order; they may be anywhere.
-
-    The classes are those given, else the names of folders, as in a folder of images.
-    """
+    """Image files that are named in Python, in this order; they may be anywhere."""
 
     def __init__(
         self,
         paths: Iterable[str | Path],
         name: str,
         labels: Labels | None = None,
-        table: Any = None,
+        table: Any = None,  # the table of pandas that the paths come from
     ) -> None:
-        """Take the paths; refuse none, and names that are no files.
-
-        Relative paths are those of the present working directory. `table` is the table of pandas
-        that the paths come from; groups may be one of its columns.
-        """
+        """Take the paths, of the present working directory; refuse none, and names of no files."""
         self.name, self._given, self._table = name, labels, table
         self._root = os.fsencode(Path.cwd())
         self._names = [os.fsencode(expanded(path)) for path in paths]
@@ -134,11 +179,8 @@ class FileList(FileSource):
         return None if found is None else [str(value) for value in self._table[found]]
 
 
-def from_paths(items: Sequence[Any], name: str) -> FileList | None:
-    """A pool of a list of paths, or of pairs (path, class); None for a list of other things.
-
-    A pair of two lists, (paths, classes), is one too.
-    """
+def _from_paths(items: Sequence[Any], name: str) -> FileList | None:
+    """A pool of paths, of pairs (path, class), or of one pair (paths, classes); else None."""
 
     def are_paths(values: Any) -> bool:
         is_list = isinstance(values, list | tuple) and bool(values)
@@ -158,20 +200,12 @@ def from_paths(items: Sequence[Any], name: str) -> FileList | None:
     return FileList(paths, name, labels_from_values(np.asarray(classes), name))
 
 
-def is_table_of_paths(what: Any) -> bool:
-    """Whether this is a table, as of pandas, with a column of paths."""
-    return hasattr(what, "iloc") and _column_of(what, PATH_COLUMNS) is not None
-
-
-def from_table_of_paths(table: Any, name: str) -> FileList:
-    """A pool of a table, as of pandas, with a column of paths and perhaps one of classes.
-
-    As in a list, a table with a blank label counts as unlabelled.
-    """
+def _from_table(table: Any, at_path: Any, name: str) -> FileList:
+    """A pool of a table, as of pandas; as in a list, one with a blank label has no classes."""
     label, labels = _column_of(table, LABEL_COLUMNS), None
     if label is not None and not table[label].isna().any():
         labels = labels_from_values(np.asarray(table[label]), name)
-    return FileList(table[_column_of(table, PATH_COLUMNS)], name, labels, table)
+    return FileList(table[at_path], name, labels, table)
 
 
 def _column_of(table: Any, usual: Sequence[str]) -> Any:
@@ -180,12 +214,7 @@ def _column_of(table: Any, usual: Sequence[str]) -> Any:
     return next((known[name] for name in usual if name in known), None)
 
 
-def is_hugging_face(what: Any) -> bool:
-    """Whether an object looks like a Hugging Face data set; their package is not imported."""
-    return hasattr(what, "column_names") and (hasattr(what, "features") or isinstance(what, dict))
-
-
-def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
+def _from_hugging_face(dataset: Any, name: str) -> ObjectSource:
     """A pool of a Hugging Face data set: its image column, and its class labels, if it has any.
 
     A data set with missing labels, which the hub writes as -1, counts as unlabelled.
@@ -251,8 +280,7 @@ def open_hub(text: str, name: str | None) -> ObjectSource:
     """The pool of a text such as `hf://uoft-cs/cifar10@plain_text:test`.
 
     The name of the data set, or the path of a folder written by `save_to_disk`, may be followed by
-    `:` and a split, such as `test` or `train[:1000]`, and by `@` and a configuration, in any order.
-    The default split is `train`. The package `datasets` fetches files that are not in its cache.
+    `:` and a split, such as `train[:1000]`, by default `train`, and by `@` and a configuration.
     """
     parts = _PATTERN.fullmatch(text)
     given = _OPTION.findall(parts[2]) if parts else []
@@ -264,7 +292,7 @@ def open_hub(text: str, name: str | None) -> ObjectSource:
         )
     where = parts[1]
     dataset = _load(where, options.get("@"), options.get(":", "train"))
-    return from_hugging_face(dataset, name or where.rstrip("/").rpartition("/")[2])
+    return _from_hugging_face(dataset, name or where.rstrip("/").rpartition("/")[2])
 
 
 def _load(where: str, config: str | None, split: str) -> Any:
