@@ -89,12 +89,9 @@ def _svhn(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
 
 def _tiny_imagenet(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
     with zipfile.ZipFile(paths[0]) as archive:
-        found = [
-            (match[1], member)
-            for member in archive.infolist()
-            if (match := re.search(r"/train/(n\d+)/images/[^/]+\.JPEG$", member.filename))
-        ]
-        found.sort(key=lambda pair: pair[1].filename)
+        pattern = re.compile(r"/train/(n\d+)/images/[^/]+\.JPEG$")
+        members = sorted(archive.infolist(), key=lambda member: member.filename)
+        found = [(match[1], one) for one in members if (match := pattern.search(one.filename))]
         return _pictures(archive, found, shape)
 
 
@@ -148,8 +145,7 @@ TOLERANCE = 1.5
 def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # noqa: B008
     """The pack of a data set in the folder `home`; it is made if it is not there.
 
-    Official files that are already in `home` are used without a network. An interrupted download
-    continues where it stopped. If two processes get the same data set, one of them is refused.
+    Official files in `home` are used without a network; an interrupted download is continued.
     """
     pack = home / f"{entry.name}.npz"
     if pack.is_file():

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import distribution
@@ -26,10 +27,7 @@ PHOTOS = ("china", "flower")
 
 
 def digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Scikit-learn's handwritten digits: images (1797, 8, 8) with 0..255, and their classes 0..9.
-
-    The stored values are 0..16; 16 becomes 255.
-    """
+    """Scikit-learn's handwritten digits: images (1797, 8, 8) of 0 to 255, and their classes."""
     rows = np.loadtxt(_file("data/digits.csv.gz"), np.int64, delimiter=",")
     images = np.rint(rows[:, :-1].reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
     return images, rows[:, -1]
@@ -87,15 +85,12 @@ def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a data set: URLs in the order to try, and the SHA-256 of its content.
-
-    `sha256` is None if none is published: the file is then not verified.
-    """
+    """A file of a data set."""
 
     name: str
-    urls: tuple[str, ...]
+    urls: Sequence[str]  # in the order to try
     n_bytes: int
-    sha256: str | None = None
+    sha256: str | None = None  # of its content; None if none is published: it is not verified
 
 
 @dataclass(frozen=True)
@@ -105,12 +100,12 @@ class DataSet:
     name: str
     title: str
     form: str
-    files: tuple[RemoteFile, ...]
+    files: Sequence[RemoteFile]
     n_images: int
     shape: tuple[int, ...]
     licence: str
     citation: str
-    class_names: tuple[str, ...] | None = None
+    class_names: Sequence[str] | None = None
 
     @property
     def n_bytes(self) -> int:
@@ -122,10 +117,8 @@ def _catalogue() -> dict[str, DataSet]:
     text = files("mixmood.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
     sets = {}
     for name, entry in tomllib.loads(text).items():
-        remote = (RemoteFile(**file | {"urls": tuple(file["urls"])}) for file in entry["files"])
-        names = tuple(entry["class_names"]) if "class_names" in entry else None
-        tuples = {"files": tuple(remote), "shape": tuple(entry["shape"]), "class_names": names}
-        sets[name] = DataSet(name=name, **entry | tuples)
+        entry["files"] = [RemoteFile(**file) for file in entry["files"]]
+        sets[name] = DataSet(name=name, **entry | {"shape": tuple(entry["shape"])})
     return sets
 
 
@@ -139,9 +132,9 @@ def data_home() -> Path:
     """The folder of the data sets: MIXMOOD_DATA, or the system's folder for user data."""
     from platformdirs import user_data_dir
 
-    chosen = os.environ.get("MIXMOOD_DATA")
-    place = expanded(chosen) if chosen else own_place(user_data_dir)
-    if place is None:
+    if chosen := os.environ.get("MIXMOOD_DATA"):
+        return expanded(chosen)
+    if (place := own_place(user_data_dir)) is None:
         raise OptionError(
             "There is no folder for data sets: this user has no home directory. "
             "Name a folder in MIXMOOD_DATA."
@@ -201,9 +194,7 @@ def data_sets() -> dict[str, Path | None]:
 def get_data_set(name: str, *, listener: Listener | None = None) -> Path:
     """Download and verify a data set of the paper; returns its file, a pool for `rank` and `train`.
 
-    Args:
-        name: The name of a data set of the paper.
-        listener: Gets the number of bytes read, and warnings.
+    The `listener` gets the number of bytes read, and warnings.
     """
     from mixmood.data.download import get
 

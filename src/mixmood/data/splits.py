@@ -1,7 +1,6 @@
 """Draws the images of a scenario, as arrays for training."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -38,10 +37,9 @@ class Scenario:
             the task that were not chosen), `gaussian`, `salt_and_pepper`, or `none`.
         contamination: With `fixed-total`, out-of-distribution images replace images of the task, as
             in the paper; with `fixed-inliers`, they are added to them.
-        noise: `text` makes noise as the paper's text says: at the size of the images, salt and
-            pepper equally likely. `code` makes it as the code that its authors released: at 224
-            pixels (times `image_scale`), 5 % salt on black, then shrunk to the size of the images,
-            which leaves a deviation of 5 to 7 of 255.
+        noise: `text` as the paper says: at the size of the images, salt and pepper equally likely.
+            `code` as its authors' code makes it: at 224 pixels (times `image_scale`), 5 % salt on
+            black, then shrunk, which leaves a deviation of 5 to 7 of 255.
     """
 
     task: str  # the data set whose classes are learned
@@ -91,13 +89,10 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Cut:
-    """The indices of the task's images in each part of a split.
-
-    `codes` has the class of every image of the task: its number among the chosen classes, or -1.
-    """
+    """The indices of the task's images in each part of a split."""
 
     class_names: tuple[str, ...]
-    codes: Codes
+    codes: Codes  # of every image of the task: the number of its class among those chosen, or -1
     test: Rows
     validation: Rows
     labelled: Rows
@@ -165,15 +160,12 @@ Shape = tuple[int, int, int]  # height, width and channels
 
 @dataclass(frozen=True)
 class Split:
-    """The images of one scenario: uint8, shape (n, height, width, 1 or 3), codes from 0.
-
-    `is_ood` is true for each unlabelled image from the source.
-    """
+    """The images of one scenario: uint8, shape (n, height, width, 1 or 3), codes from 0."""
 
     labelled: Pixels
     labels: Codes
     unlabelled: Pixels
-    is_ood: NDArray[np.bool_]
+    is_ood: NDArray[np.bool_]  # of each unlabelled image, whether it is of the source
     test: Pixels
     test_labels: Codes
     validation: Pixels
@@ -269,21 +261,16 @@ def _shape_of(task: ImageSource, scale: float) -> Shape:
     return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
 
 
-def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Pixels:
+def _stack(source: ImageSource, rows: Rows, shape: Shape) -> Pixels:
     """Pixels of a source in one array, all of this shape."""
-    with QUIET:
-        pictures = [_fitted(source, int(row), shape) for row in rows]
-    return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
-
-
-def _fitted(source: ImageSource, row: int, shape: Shape) -> Pixels:
     height, width, channels = shape
-    pixels: Pixels = decode(source.fetch(row), source.locate(row))
-    is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
-    if is_grey or not is_sized:
-        # Three equal channels give exactly their value.
-        image = Image.fromarray(pixels).convert("L" if is_grey else "RGB")
-        if not is_sized:
-            image = image.resize((width, height), Image.Resampling.BILINEAR)
-        pixels = np.asarray(image)
-    return pixels.reshape(shape)
+    pictures = np.empty((len(rows), *shape), dtype=np.uint8)
+    with QUIET:
+        for place, row in enumerate(rows.tolist()):
+            pixels: Pixels = decode(source.fetch(row), source.locate(row))
+            if channels == 1 or pixels.shape[:2] != (height, width):
+                # Three equal channels give exactly their value.
+                image = Image.fromarray(pixels).convert("L" if channels == 1 else "RGB")
+                pixels = np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
+            pictures[place] = pixels.reshape(shape)
+    return pictures

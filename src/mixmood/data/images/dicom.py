@@ -1,7 +1,6 @@
 """Pixels of DICOM files, and the window that says which are black and white.
 
-Headers contain names of patients: no text of a header leaves this module, and errors name the kind
-of fault and never quote the file.
+Headers contain names of patients: no text of a header leaves this module, not in errors either.
 """
 
 import io
@@ -65,8 +64,7 @@ def _first(value: Any) -> float:
 
 MAX_PIXELS = 175_000_000
 """The largest number of pixels in a header, a little below the limit of Pillow itself. It also
-holds for JPEGs that are decoded at reduced size, because a progressive JPEG needs memory for all
-of its coefficients at any size."""
+holds for JPEGs decoded at reduced size: a progressive one needs memory for all coefficients."""
 DEFLATED = b"1.2.840.10008.1.2.1.99"  # the whole file is compressed: its size is unknown
 DICOM_START = 132  # the number of first bytes that show whether a file is DICOM
 
@@ -75,7 +73,6 @@ COLOURS = (
     "RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_RCT", "YBR_ICT",
 )  # fmt: skip
 """Those that pydicom decodes to RGB; the standard once had others, such as HSV."""
-UNKNOWN_COLOURS = "it is a DICOM file of colours in an unknown form"
 
 
 class DicomError(ValueError):
@@ -84,22 +81,17 @@ class DicomError(ValueError):
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame of a DICOM file.
+    """One frame of a DICOM file: grey values in the units of the modality, or colours as uint8."""
 
-    The values are grey in the units of the modality, shape (height, width); or colours as uint8,
-    shape (height, width, 3).
-    """
-
-    values: NDArray[Any]
+    values: NDArray[Any]  # shape (height, width), or (height, width, 3)
     windowed: NDArray[np.uint8] | None  # the grey values by the file's own window, if any
-    full: PixelRange  # the range of values that its bits can hold, for files without a window
+    full: PixelRange  # what its bits can hold, for files without a window
     is_inverted: bool  # whether small values are white (MONOCHROME1)
 
     @property
     def is_wide(self) -> bool:
         """Whether its grey values have more than eight bits and no window of their own."""
-        is_grey = self.values.ndim == 2
-        return is_grey and self.windowed is None and self.full.high - self.full.low > 255
+        return self.windowed is None and self.full.high - self.full.low > 255
 
     def picture(self, pixel_range: PixelRange | None) -> Picture:
         """The frame as RGB uint8, scaled by its window, else the range given, else its bits."""
@@ -124,8 +116,7 @@ def _unquoted() -> Iterator[None]:
         yield
     except DicomError:
         raise
-    except Exception as error:
-        # The messages of pydicom quote values of the header.
+    except Exception as error:  # The messages of pydicom quote values of the header.
         what = type(error).__name__
         raise DicomError(f"it is a damaged or unusual DICOM file ({what})") from None
 
@@ -139,7 +130,33 @@ def count_frames(raw: bytes) -> int:
 @_unquoted()
 def read_frame(raw: bytes, index: int | None = None) -> Frame:
     """One frame of a DICOM file, by default the middle one; DicomError if it cannot be read."""
-    return _frame(_read(raw, is_header=False), index)
+    data = _read(raw, is_header=False)
+    from pydicom import pixels
+
+    if "PixelData" not in data:
+        raise DicomError("it is a DICOM file without pixels")
+    n_frames = _n_frames(data)
+    wanted = n_frames // 2 if index is None else index
+    if not 0 <= wanted < n_frames:
+        raise DicomError(f"it is a DICOM file of {n_frames} frames; frame {wanted} was wanted")
+    n_pixels = int(data.Rows) * int(data.Columns)
+    if not 0 < n_pixels <= MAX_PIXELS:
+        raise DicomError(f"it has {n_pixels} pixels; 1 to {MAX_PIXELS} are allowed")
+    values = _decoded(data, wanted)
+    kind = str(data.PhotometricInterpretation)
+    if kind == "PALETTE COLOR":
+        values = pixels.apply_color_lut(values, data)
+    if kind in GREY:
+        if values.ndim != 2:
+            raise DicomError("it is a DICOM file of grey values with several samples per pixel")
+        full, grey = _full_range(data), np.asarray(pixels.apply_modality_lut(values, data))
+        return Frame(grey, _windowed(grey, data), full, kind == "MONOCHROME1")
+    is_rgb = values.ndim == 3 and values.shape[2] in (3, 4) and values.dtype.kind == "u"
+    if kind not in COLOURS or not is_rgb:
+        raise DicomError("it is a DICOM file of colours in an unknown form")
+    colours, most = values[:, :, :3], np.iinfo(values.dtype).max
+    colours = colours if most == 255 else PixelRange(0, most).apply(colours)
+    return Frame(colours, None, PixelRange(0, 255), False)
 
 
 def _read(raw: bytes, is_header: bool) -> Any:
@@ -161,33 +178,6 @@ def _n_frames(data: Any) -> int:
     if count < 1:
         raise DicomError("it is a DICOM file without frames")
     return count
-
-
-def _frame(data: Any, index: int | None) -> Frame:
-    from pydicom import pixels
-
-    if "PixelData" not in data:
-        raise DicomError("it is a DICOM file without pixels")
-    n_frames = _n_frames(data)
-    wanted = n_frames // 2 if index is None else index
-    if not 0 <= wanted < n_frames:
-        raise DicomError(f"it is a DICOM file of {n_frames} frames; frame {wanted} was wanted")
-    n_pixels = int(data.Rows) * int(data.Columns)
-    if not 0 < n_pixels <= MAX_PIXELS:
-        raise DicomError(f"it has {n_pixels} pixels; 1 to {MAX_PIXELS} are allowed")
-    values = _decoded(data, wanted)
-    kind = str(data.PhotometricInterpretation)
-    if kind == "PALETTE COLOR":
-        values = pixels.apply_color_lut(values, data)
-    if kind not in GREY + COLOURS:
-        raise DicomError(UNKNOWN_COLOURS)
-    if kind not in GREY:
-        return Frame(_eight_bits(values), None, PixelRange(0, 255), False)
-    if values.ndim != 2:
-        raise DicomError("it is a DICOM file of grey values with several samples per pixel")
-    full = _full_range(data)
-    grey = np.asarray(pixels.apply_modality_lut(values, data))
-    return Frame(grey, _windowed(grey, data), full, kind == "MONOCHROME1")
 
 
 def _decoded(data: Any, index: int) -> NDArray[Any]:
@@ -226,16 +216,7 @@ def _full_range(data: Any) -> PixelRange:
         low, high = float(ends[0]), float(ends[1])
     else:
         found = apply_modality_lut(np.array([ends], dtype=np.int64), data)
-        low, high = sorted(float(value) for value in found.ravel())
+        low, high = sorted(map(float, found.ravel()))
     if not (-LARGEST <= low < high <= LARGEST and high - low >= 1e-30):
         raise DicomError("its slope and intercept leave no range of values")
     return PixelRange(low, high)
-
-
-def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """Colours as uint8, shape (height, width, 3)."""
-    if values.ndim != 3 or values.shape[2] not in (3, 4) or values.dtype.kind != "u":
-        raise DicomError(UNKNOWN_COLOURS)
-    most = 2 ** (8 * values.dtype.itemsize) - 1
-    colours = values[:, :, :3]
-    return colours.astype(np.uint8) if most == 255 else PixelRange(0, most).apply(colours)

@@ -36,9 +36,8 @@ from mixmood.data.images.pool import (
 class FileRows:
     """Rows of a file, read when needed: the file is never in memory as a whole.
 
-    Not `np.load(mmap_mode="r")`: if another program writes the file again, as `np.save` does,
-    while a pool is read, a memory map ends the process with a bus error and no message (tried:
-    exit code 135). Here it is one unreadable image.
+    Not `np.load(mmap_mode="r")`: if another program writes the file again meanwhile, a memory map
+    ends the process with a bus error and no message. Here it is one unreadable image.
     """
 
     path: Path
@@ -105,10 +104,7 @@ class ImageArray(_RowPool, ImageSource):
     """Images of one size: shape (n, height, width), or (n, height, width, 1, 3 or 4 channels)."""
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
-        """Refuse an array of another shape or type, and floats that are not in 0..1.
-
-        Floats of more than 256 MiB are checked when an image is read, which is then unreadable.
-        """
+        """Refuse an array of another shape or type, and floats not in 0..1 (up to 256 MiB)."""
         _check_image_shape(rows.shape, name)
         if not (rows.dtype.kind in "bf" or (rows.dtype.kind == "u" and rows.dtype.itemsize <= 2)):
             raise InputError(
@@ -116,9 +112,7 @@ class ImageArray(_RowPool, ImageSource):
                 "Convert them, for instance with images.astype(np.uint8)."
             )
         super().__init__(rows, name, labels)
-        if rows.dtype.kind != "f" or n_bytes(rows.shape, rows.dtype) > _LARGEST_CHECKED:
-            return
-        for first, block in _blocks(rows):
+        for first, block in _checked_blocks(rows):
             with errors_as(InputError, f"{name}[{first}:{first + len(block)}]"):
                 check_unit_range(block)
 
@@ -131,19 +125,15 @@ class FeatureArray(_RowPool, FeatureSource):
     """Features as an array of floats, one row for each image."""
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
-        """Refuse an array of another shape or type, and values that are not finite.
-
-        Those of more than 256 MiB are checked only when they are read.
-        """
+        """Refuse an array of another shape or type, and values not finite (up to 256 MiB)."""
         if len(rows.shape) != 2 or 0 in rows.shape or rows.dtype.kind != "f":
             raise ShapeError(
                 f"{name}: features must be a float array of shape (n, d) with n and d above 0, "
                 f"got {rows.dtype} of shape {rows.shape}."
             )
         super().__init__(rows, name, labels)
-        if n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
-            for first, block in _blocks(rows):
-                self._check_finite(block, np.arange(first, first + len(block)))
+        for first, block in _checked_blocks(rows):
+            self._check_finite(block, np.arange(first, first + len(block)))
 
     @property
     def width(self) -> int:
@@ -166,7 +156,7 @@ class FeatureArray(_RowPool, FeatureSource):
     def _check_finite(self, block: NDArray[Any], indices: Rows) -> None:
         finite = np.isfinite(block).all(axis=1)
         if not finite.all():
-            row = int(indices[int(np.argmin(finite))])
+            row = indices[np.argmin(finite)]
             raise InputError(
                 f"{self.name}: features must be finite, but row {row} holds NaN or infinity. "
                 "Leave such rows out, or extract them again."
@@ -190,21 +180,26 @@ def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
         f"{name}: images must be an array of shape (n, height, width) or (n, height, width, c) "
         f"with c 1, 3 or 4; got shape {shape}."
     )
-    if len(shape) == 4 and shape[3] not in (1, 3, 4) and shape[1] in (1, 3, 4):
-        raise ShapeError(f"{wanted} Move the channels to the end: np.moveaxis(images, 1, 3).")
     if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in (1, 3, 4)):
-        raise ShapeError(wanted)
+        is_first = len(shape) == 4 and shape[1] in (1, 3, 4)
+        hint = " Move the channels to the end: np.moveaxis(images, 1, 3)." if is_first else ""
+        raise ShapeError(wanted + hint)
     if len(shape) == 3 and shape[2] in (3, 4) and shape[1] >= _SMALLEST_PICTURE:
         raise ShapeError(f"{wanted} It looks like one picture: give it as images[None].")
     if 0 in shape:
         raise InputError(f"{name}: the array has no images (shape {shape}).")
 
 
-def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
-    """All rows in blocks of about 4 MiB, each with the index of its first row."""
+def _checked_blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Floats in blocks of about 4 MiB, each with the index of its first row.
+
+    None of other types or of more than 256 MiB: these are checked when a row is read.
+    """
+    if rows.dtype.kind != "f" or n_bytes(rows.shape, rows.dtype) > _LARGEST_CHECKED:
+        return
     step = max(1, 4 * 2**20 // max(1, n_bytes(rows.shape[1:], rows.dtype)))
     for first in range(0, rows.shape[0], step):
-        yield first, np.asarray(rows[first : min(first + step, rows.shape[0])])
+        yield first, np.asarray(rows[first : first + step])
 
 
 MAX_UNPACKED_NPZ = 8 * 2**30  # of a compressed .npz, which is only unpacked as a whole
@@ -226,8 +221,8 @@ def open_npy(path: str | Path, name: str) -> Pool:
 def open_npz(path: str | Path, name: str) -> Pool:
     """The pool in an .npz file: its array `images`, `features` or `x`, or its only array.
 
-    Labels come from `labels` and, if given, `class_names`. Arrays written by `np.savez` stay in
-    the file; those of `np.savez_compressed` are unpacked, up to 8 GiB.
+    Labels come from `labels` and `class_names`. Arrays of `np.savez` stay in the file; those of
+    `np.savez_compressed` are unpacked, up to 8 GiB.
     """
     place, labels = Path(path), None
     with _npz_members(place) as (archive, members):
@@ -328,8 +323,8 @@ _UBYTE = np.dtype(np.uint8)
 def open_idx(path: str | Path, name: str) -> ImageArray:
     """The images of an IDX file, with the labels of the file beside it, if there is one.
 
-    The labels of `train-images-idx3-ubyte` are looked for in `train-labels-idx1-ubyte`, gzipped
-    or not. A plain file stays on disk; a gzipped one is unpacked, up to 2 GiB.
+    For `train-images-idx3-ubyte` that is `train-labels-idx1-ubyte`, gzipped or not. A plain file
+    stays on disk; a gzipped one is unpacked, up to 2 GiB.
     """
     rows = _idx_rows(Path(path))
     if len(rows.shape) not in (3, 4):

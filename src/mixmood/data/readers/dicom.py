@@ -29,8 +29,7 @@ def with_frames(pool: Pool, frames: str) -> Pool:
 class FramesSource(ImageSource):
     """All frames of the DICOM files of another pool, and its other images.
 
-    Opening reads every file to count its frames. A file that cannot be read counts as one
-    unreadable image.
+    Opening reads every file to count its frames; an unreadable file counts as one image.
     """
 
     def __init__(self, files: ImageSource) -> None:
@@ -86,8 +85,7 @@ class FramesSource(ImageSource):
     def reading_order(self, indices: Rows) -> Rows:
         """The order of the files, and within a file that of its frames."""
         files = np.searchsorted(self._starts, indices, side="right") - 1
-        place = np.empty(len(self._files), np.int64)
-        place[self._files.reading_order(np.arange(len(self._files)))] = np.arange(len(self._files))
+        place = np.argsort(self._files.reading_order(np.arange(len(self._files))))
         return np.lexsort((np.asarray(indices), place[files]))
 
     def _place(self, index: int) -> tuple[int, int]:

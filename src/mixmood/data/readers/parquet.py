@@ -33,8 +33,7 @@ class Columns(NamedTuple):
 def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
     """The columns of a table; InputError if it has no images, OptionError without the one wanted.
 
-    That is the column of the classes: by default the ClassLabel of Hugging Face, or one with a
-    usual name.
+    By default that of the classes is a ClassLabel of Hugging Face, or one with a usual name.
     """
     from pyarrow.types import is_binary, is_large_binary, is_struct
 
@@ -62,10 +61,7 @@ def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
 
 
 def _may_be_classes(kind: Any) -> bool:
-    """Whether a column of this type of Arrow holds whole numbers, bools or texts.
-
-    Libraries store texts in several types: pandas as large strings, categories as a dictionary.
-    """
+    """Whether a column of this type of Arrow holds whole numbers, bools or texts of any kind."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -77,12 +73,10 @@ def _may_be_classes(kind: Any) -> bool:
 def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
     """The Hugging Face description of each column; empty if the metadata has none."""
     try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-    except (KeyError, TypeError, ValueError, RecursionError):
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"].items()
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return {}
-    if not isinstance(features, dict):
-        return {}
-    return {name: stated for name, stated in features.items() if isinstance(stated, dict)}
+    return {name: stated for name, stated in features if isinstance(stated, dict)}
 
 
 _MAX_GROUP_BYTES = 2 * 2**30
@@ -102,9 +96,8 @@ class ParquetSource(ImageSource):
     """The images of one Parquet file, or of several with the same columns, in their order.
 
     The image column is the one that the Hugging Face metadata calls an image, else the first
-    struct with a field `bytes`, else a binary column with a usual name. Opening reads the
-    metadata only. To read an image its whole row group is read, because Parquet has no smaller
-    unit. The latest groups, up to 256 MiB, stay in memory: reading in rising order is quickest.
+    struct with a field `bytes`, else a binary column with a usual name. To read an image its whole
+    row group is read, because Parquet has no smaller unit; the latest, up to 256 MiB, stay.
     """
 
     def __init__(
@@ -246,10 +239,7 @@ def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
 
 
 def _read_column(path: Path, column: str, group: int | None) -> Any:
-    """One column of the whole file, or of one row group in small batches.
-
-    Of a struct it is the field `bytes`. Reading stops if the unpacked size is too large.
-    """
+    """One column of the whole file, or of one row group in batches until it becomes too large."""
     import pyarrow
 
     with _parquet_file(path) as file:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 
@@ -29,13 +29,8 @@ _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
 Stream = BinaryIO | SeekableGzip
 
 
-class TarMember(NamedTuple):
-    """A regular file in the archive."""
-
-    name: bytes
-    offset: int
-    size: int
-    start: bytes  # empty if the first bytes were not asked for
+# The name of a regular file, the offset of its data, their size, and perhaps their first bytes.
+TarMember = tuple[bytes, int, int, bytes]
 
 
 def read_tar_members(
@@ -43,12 +38,9 @@ def read_tar_members(
 ) -> Iterator[TarMember]:
     """All regular files in their order; ValueError if the archive is truncated or damaged.
 
-    Long names of GNU and of POSIX (pax) archives are read. Links, folders, devices and sparse
-    files are left out. Not by `tarfile`: it takes a cut or damaged header for the end of the
-    archive, and some of its versions do not return from archives made for that.
-
-    Args:
-        is_looked_into: Whether to read the first bytes of a file of this name.
+    Of a name that `is_looked_into` the first bytes are read. Long names of GNU and POSIX are read;
+    links, folders, devices and sparse files are left out. Not by `tarfile`: it takes a cut or
+    damaged header for the end, and some of its versions do not return from archives made for that.
     """
     offset = 0
     extended: dict[bytes, bytes] = {}
@@ -72,7 +64,7 @@ def read_tar_members(
         elif kind in _REGULAR and not any(key.startswith(b"GNU.sparse") for key in extended):
             name = name.removeprefix(b"./")
             start = stream.read(min(size, _BLOCK)) if is_looked_into(name) else b""
-            yield TarMember(name, offset, size, start)
+            yield name, offset, size, start
         _skip(stream, _rounded(size) - len(start))
         offset += _rounded(size)
         if kind != b"K":
@@ -177,10 +169,7 @@ def index_to_bytes(index: Listing, stamp: bytes) -> bytes:
 
 
 def index_from_bytes(data: bytes, stamp: bytes, n_bytes: int) -> Listing | None:
-    """The index; None if it belongs to another archive or is not valid: it is not trusted.
-
-    `stamp` is that of the archive now; no image may end after its `n_bytes`.
-    """
+    """The index; None if it is not that of an archive with this stamp and of so many bytes."""
     try:
         content = json.loads(data)
         is_same = content["stamp"] == stamp.hex()
@@ -203,8 +192,7 @@ def archive_key(path: Path) -> bytes:
 def archive_stamp(path: Path) -> bytes | None:
     """A digest of size, date and inode of an archive; None if it changed in the last two seconds.
 
-    A file may be written twice within one tick of its clock, so the date of a new file proves
-    nothing. Git's index has the same rule.
+    A file may be written twice within one tick of its clock. Git's index has the same rule.
     """
     status = path.stat()
     if time.time_ns() - status.st_mtime_ns < REST_NS:
@@ -216,10 +204,9 @@ def archive_stamp(path: Path) -> bytes | None:
 class TarSource(ArchiveSource):
     """The images of a tar file, by name; links and sparse members are left out.
 
-    The first opening scans the archive. Of a plain tar only the headers of the members are read; a
-    gzipped tar has to be unpacked once as a whole. The index is kept in the cache, and the archive
-    is scanned again only if it changes. Reading an image of a gzipped tar for the first time
-    unpacks everything before that image (see `SeekableGzip`).
+    The first opening scans the archive, of a plain tar only the headers of its members. The cache
+    keeps the index, and the archive is scanned again only if it changes. Reading an image of a
+    gzipped tar for the first time unpacks everything before it (see `SeekableGzip`).
     """
 
     kind = "tar"
