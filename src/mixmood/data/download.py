@@ -143,10 +143,7 @@ TOLERANCE = 1.5
 
 
 def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # noqa: B008
-    """The pack of a data set in the folder `home`; it is made if it is not there.
-
-    Official files in `home` are used without a network; an interrupted download is continued.
-    """
+    """The pack of a data set in the folder `home`; made if it is not there."""
     pack = home / f"{entry.name}.npz"
     if pack.is_file():
         return pack

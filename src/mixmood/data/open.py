@@ -212,8 +212,7 @@ def open_candidates(
 ) -> OpenedCandidates:
     """The opened pools of a dictionary, or of a list, in which `web=crawl.zip` names a pool.
 
-    A broken pool is set aside. A path that does not exist is an error: it is probably mistyped,
-    and nothing has been computed yet.
+    A broken pool is set aside. A path that does not exist is an error: it is probably mistyped.
     """
     pools: dict[str, Pool] = {}
     given: dict[str, Any] = {}
@@ -299,10 +298,9 @@ def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
 
 
 def noise_size(labelled: Pool | None) -> int | None:
-    """The side of the labelled images; None for features, or if the first cannot be read.
+    """The side of the labelled images: noise of another size would be smoothed or stretched.
 
-    Noise of another size would be smoothed or stretched differently before the backbone, which
-    makes it another kind of noise.
+    None for features, or if the first images cannot be read.
     """
     if not isinstance(labelled, ImageSource):
         return None

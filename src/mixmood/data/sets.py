@@ -192,10 +192,7 @@ def data_sets() -> dict[str, Path | None]:
 
 
 def get_data_set(name: str, *, listener: Listener | None = None) -> Path:
-    """Download and verify a data set of the paper; returns its file, a pool for `rank` and `train`.
-
-    The `listener` gets the number of bytes read, and warnings.
-    """
+    """Download and verify a data set of the paper; returns its file, which is a pool."""
     from mixmood.data.download import get
 
     check_data_set(name)

@@ -11,21 +11,16 @@ from typing import Any
 
 from mixmood.core.errors import OptionError, TrainingError
 from mixmood.core.interrupt import children_ignore_interrupt, uninterrupted
-from mixmood.core.text import check_name
 
 
 @dataclass(frozen=True)
 class Call:
-    """`function(argument)`, to be computed in another process.
+    """`function(argument)`, both picklable, to be computed in another process."""
 
-    Both must be picklable. `key` is unique among the calls. Libraries that the function uses
-    compute with `n_threads` threads.
-    """
-
-    key: str
+    key: str  # unique among the calls
     function: Callable[[Any], Any]
     argument: Any
-    n_threads: int = 1
+    n_threads: int = 1  # of the libraries that the function uses
 
 
 @dataclass(frozen=True)
@@ -38,8 +33,8 @@ class Outcome:
 
 
 Spread = Callable[[Sequence[Call], int, Callable[[Call], None]], Iterator[Outcome]]
-"""The type of `spread_local` and `RaySpread`. Arguments: the calls, how many run at once, and a
-function that is called with each call before it starts. Yields the outcomes as calls finish."""
+"""`spread_local` or `RaySpread`: the calls, how many run at once, and what is called with each
+call before it starts; yields the outcomes as calls finish."""
 
 
 def compute(call: Call) -> Outcome:
@@ -47,16 +42,12 @@ def compute(call: Call) -> Outcome:
     try:
         return Outcome(call.key, call.function(call.argument))
     except Exception as error:
-        return Outcome(call.key, error=_portable(error))
-
-
-def _portable(error: Exception) -> Exception:
-    """The error itself if it can be pickled, else a TrainingError with its traceback."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return TrainingError("".join(traceback.format_exception(error)))
-    return error
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            text = "".join(traceback.format_exception(error))
+            return Outcome(call.key, error=TrainingError(text))
+        return Outcome(call.key, error=error)
 
 
 MOST_BREAKDOWNS = 3  # how often in a row workers may die before any call has started
@@ -72,10 +63,10 @@ def spread_local(
 ) -> Iterator[Outcome]:
     """The outcomes of all calls as they finish.
 
-    When a worker dies, for example because memory ran out, loky ends all workers. The calls that
-    were running are then repeated one by one: a call whose worker dies again has failed, and the
-    others continue.
+    When a worker dies, loky ends all workers. The calls that were running are then repeated one by
+    one: a call whose worker dies again has failed, and the others continue.
     """
+    from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     waiting = {call.key: call for call in calls}
@@ -109,7 +100,9 @@ def spread_local(
                     "because memory ran out. Try again with fewer --jobs."
                 ) from error
     if calls:
-        _end_workers()
+        # Loky would keep idle workers until Python ends, and they ignore Ctrl-C.
+        with uninterrupted():
+            get_reusable_executor(reuse=True).shutdown(kill_workers=True)
 
 
 def _run_batch(
@@ -145,11 +138,7 @@ def _run_batch(
 
 @contextmanager
 def silent_manager() -> Iterator[None]:
-    """Do not print a KeyError of loky's manager thread.
-
-    When loky is stopped while it distributes calls, that thread no longer finds them and ends with
-    a KeyError. Workers are ended nevertheless, and nothing is lost.
-    """
+    """Do not print the KeyError with which loky's manager thread ends if loky is stopped."""
     usual = threading.excepthook
 
     def print_others(args: threading.ExceptHookArgs) -> None:
@@ -164,21 +153,8 @@ def silent_manager() -> Iterator[None]:
         threading.excepthook = usual
 
 
-def _end_workers() -> None:
-    """End idle workers now; loky would keep them until Python ends, and they ignore Ctrl-C."""
-    from joblib.externals.loky import get_reusable_executor
-
-    with uninterrupted():
-        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
-
-
 LOCAL, RAY = "local", "ray"
 BACKENDS = (LOCAL, RAY)
-
-
-def check_backend(name: str) -> None:
-    """Refuse an unknown backend."""
-    check_name("backend", name, BACKENDS)
 
 
 def checked_jobs(jobs: int | None) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
-from mixmood.core.text import in_percent
+from mixmood.core.text import check_name, in_percent
 from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option, labels_option
-from mixmood.jobs.local import LOCAL, check_backend
+from mixmood.jobs.local import BACKENDS, LOCAL
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
@@ -84,7 +84,7 @@ class FilterPlan(LoggedPlan):
             raise OptionError(f"typical must be above 0 and at most 1; got {self.typical:g}.")
         if not 0 <= self.diverse <= 1:
             raise OptionError(f"diverse must be between 0 and 1; got {self.diverse:g}.")
-        check_backend(self.backend)
+        check_name("backend", self.backend, BACKENDS)
         _ = self.rule
 
     @property

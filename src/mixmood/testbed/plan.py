@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 from mixmood.core.errors import OptionError
 from mixmood.core.options import option
 from mixmood.core.text import check_name
-from mixmood.jobs.local import LOCAL, RAY, Spread, check_backend, checked_jobs, spread_local
+from mixmood.jobs.local import BACKENDS, LOCAL, RAY, Spread, checked_jobs, spread_local
 from mixmood.ssl.record import Arm
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class TestbedPlan(CellsPlan):
     def __post_init__(self) -> None:
         """Refuse options that do not fit together."""
         checked_jobs(self.jobs)
-        check_backend(self.backend)
+        check_name("backend", self.backend, BACKENDS)
         if self.backend == LOCAL and (self.gpus_per_run or self.ray_address):
             raise OptionError("--gpus-per-run and --ray-address go with --backend ray.")
 

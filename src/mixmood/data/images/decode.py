@@ -23,9 +23,7 @@ CONVERT_HEIC = "convert it first, for instance with: magick mogrify -format jpg 
 
 
 def check_brand(raw: bytes) -> None:
-    """Give Pillow's AVIF decoder one thread; ValueError for a HEIC file.
-
-    By default the decoder uses all cores for each image, which our own threads use already.
+    """Give Pillow's AVIF decoder one thread, since ours use all cores; ValueError for a HEIC file.
 
     >>> check_brand(b"\\0\\0\\0\\x1cftypheic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -315,9 +313,8 @@ def _data_uri(picture: Picture, side: int, form: str, **how: int) -> str:
 COMPARED_SIDE, SAME_PICTURE = 32, 0.992
 """Side of the pictures that are compared, and the correlation from which on they are the same.
 
-Of 25,000 pairs of near development images only one pair of breeds, a copy, is above 0.991.
-Photographs stored again with JPEG quality 40, or at half the size, are above 0.996.
-"""
+Of 25,000 pairs of near development images only one, a copy, is above 0.991. Photographs stored
+again with JPEG quality 40, or at half the size, are above 0.996."""
 
 
 def is_same_picture(one: Picture, other: Picture) -> bool:

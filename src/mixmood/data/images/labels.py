@@ -89,10 +89,7 @@ LONGEST_LINE = 65_536
 def read_table(
     path: Path, longest: int = LONGEST_LINE
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """The header, in lower case; and the rows, each with its line number.
-
-    ValueError if a row has another number of fields than the header, or a line is too long.
-    """
+    """The header, in lower case; and the rows, each with its line number."""
     text = (line.decode("utf-8", "surrogateescape") for line in lines_of(path, longest))
     first = next(text, "")
     if "\r" in first.rstrip("\r\n"):
@@ -131,8 +128,11 @@ def label_column(head: Sequence[str], wanted: str | None) -> int | None:
     return next((head.index(name) for name in LABEL_COLUMNS if name in head), None)
 
 
-def why_no_label_column(path: Path, head: Sequence[str]) -> str:
-    """A sentence about a table none of whose columns has the usual name of classes."""
+def why_no_label_column(path: Path) -> str:
+    """A sentence about a table none of whose columns has the usual name of classes; else empty."""
+    head, _ = read_table(path)
+    if label_column(head, None) is not None:
+        return ""
     return (
         f"{path.name} has the columns {', '.join(head)[:200]}, and none of them is called "
         f"{', '.join(LABEL_COLUMNS[:-1])} or {LABEL_COLUMNS[-1]}: rename one, or name it with "
@@ -166,11 +166,7 @@ def first_file(folder: Path, names: Sequence[str] = LABEL_FILES) -> Path | None:
 def labels_from_file(
     path: Path, names: Sequence[bytes], column: str | None
 ) -> tuple[Labels | None, str]:
-    """The classes of all images; or None, and a sentence about an image without one class.
-
-    A row names its image by the path below the folder, by the name of the file, or by that name
-    without its suffix. InputError if no row names an image, or the table cannot be read.
-    """
+    """The classes of all images; or None, and a sentence about an image without one class."""
     several, first = set[int](), ""
     with errors_as(InputError, f"Cannot read the labels in {path}"):
         head, rows = read_table(path)
@@ -272,9 +268,7 @@ def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
 
 
 def minus_one_note(names: tuple[str, ...]) -> str:
-    """A sentence for classes that seem to mark images without a class by -1; empty for others.
-
-    With two classes, -1 and 1 are the two, as many tools write them.
+    """A sentence for classes that seem to mark images without one by -1; not for just -1 and 1.
 
     >>> minus_one_note(("-1", "1"))
     ''

@@ -32,8 +32,6 @@ def is_image_name(name: bytes) -> bool:
 def may_be_dicom(name: bytes) -> bool:
     """Whether a file without an image suffix may be DICOM: no dot in its name, or only numbers.
 
-    Hospital archives name files like IM000001, or by the identifier of the image.
-
     >>> may_be_dicom(b"IM000001"), may_be_dicom(b"1.2.840.113619.2"), may_be_dicom(b"DICOMDIR")
     (True, True, False)
     """
@@ -76,8 +74,6 @@ def names_digest(names: Sequence[bytes]) -> str:
 
 def by_length(name: bytes) -> tuple[int, bytes]:
     """The key that sorts names by length, then by their bytes: numbers are in natural order.
-
-    No result may depend on the order of a listing.
 
     >>> sorted([b"10.png", b"2.png", b"1.png"], key=by_length)
     [b'1.png', b'2.png', b'10.png']
@@ -124,10 +120,7 @@ LONGEST_SUFFIX = 12
 
 
 def count_passed_over(counts: Counter[str], path: bytes) -> None:
-    """Count by its suffix a file that is not read, unless it is hidden, a plain text or an image.
-
-    Files without a suffix and files of foreign folders are not counted either.
-    """
+    """Count by its suffix a file that is not read, unless hidden, a plain text or an image."""
     name = own_name(path)
     stem, _, suffix = name.lower().rpartition(b".")
     is_plain = not stem or name.startswith(b".") or suffix in COMPANIONS or is_image_name(name)
@@ -161,10 +154,7 @@ _OPTIONS = re.compile(r"(.+?)\?(?:frames=(\w+)|label=(.+?)(?:&frames=(\w+))?)", 
 
 
 def split_options(path: Path) -> tuple[Path, str | None, str | None]:
-    """The path alone, its column of classes and its choice of frames; None if one is not given.
-
-    A file of the whole name has no options.
-    """
+    """The path alone, its column of classes and its choice of frames; None if one is not given."""
     match = _OPTIONS.fullmatch(str(path))
     # Not `Path.exists`, which raises for names that are too long.
     if match is None or os.path.exists(path):  # noqa: PTH110

@@ -156,8 +156,7 @@ def fit_pixel_range(labelled: Pool) -> PixelRange | None:
     """The range of the labelled images of more than eight bits; None if they have eight.
 
     Without it, 12-bit scans in 16-bit files would be black: their largest value is a sixteenth of
-    the largest that 16 bits can hold. The range is fitted on 64 images, evenly spaced over the
-    set, with about 4,096 pixels of each.
+    the largest that 16 bits can hold.
     """
     if isinstance(labelled, FeatureSource):
         return None

@@ -27,13 +27,10 @@ def with_frames(pool: Pool, frames: str) -> Pool:
 
 
 class FramesSource(ImageSource):
-    """All frames of the DICOM files of another pool, and its other images.
-
-    Opening reads every file to count its frames; an unreadable file counts as one image.
-    """
+    """All frames of the DICOM files of another pool, and its other images."""
 
     def __init__(self, files: ImageSource) -> None:
-        """Count the frames."""
+        """Read every file to count its frames; an unreadable one counts as one image."""
         self.name, self.notes = files.name, files.notes
         self._files = files
         counts = np.array([self._count(index) for index in range(len(files))], np.int64)

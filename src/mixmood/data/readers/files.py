@@ -211,9 +211,8 @@ class FolderSource(FileSource):
         table = first_file(Path(os.fsdecode(self._root)))
         if self.labels is not None or table is None:
             return super().why_unlabelled
-        head, _ = read_table(table)
         # Of a table with such a column, a note says what is wrong.
-        return why_no_label_column(table, head) if label_column(head, None) is None else ""
+        return why_no_label_column(table)
 
 
 def is_read_by_a_folder(file: Path, folder: Path) -> bool:
@@ -332,7 +331,7 @@ class ManifestSource(FileSource):
     def why_unlabelled(self) -> str:
         """A sentence about blank labels, or a table without a column of classes."""
         if self._is_table and not self._words:
-            return why_no_label_column(self._path, read_table(self._path)[0])
+            return why_no_label_column(self._path)
         if b"" not in self._words:
             return ""
         return (

@@ -31,13 +31,10 @@ LABELLED = ""  # the key of the labelled set among the sets; a pool has its name
 
 @dataclass(frozen=True)
 class GivenLabel:
-    """One row of the file: an image of a set, by path and perhaps index; its class, NONE or KEEP.
-
-    `paths` are what its path may be: names can begin with blanks, and with the quote of `_plain`.
-    """
+    """One row: an image of a set, by path and perhaps index, and its class, NONE or KEEP."""
 
     pool: str
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # names can begin with blanks, and with the quote of `_plain`
     index: int | None
     label: str
     line: int

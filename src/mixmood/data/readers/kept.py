@@ -45,10 +45,7 @@ def is_kept_list(path: Path) -> bool:
 
 
 def chain_of_lists(path: Path) -> list[Path]:
-    """The list, the list that is its pool, and so on; empty for a file that is not a list.
-
-    InputError if a list is its own pool. The chain ends before a list that is damaged.
-    """
+    """The list, the list that is its pool, and so on to the first that is none, or is damaged."""
     found: list[Path] = []
     place: str | Path = path
     while not is_url_or_noise(place):

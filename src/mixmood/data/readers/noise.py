@@ -45,8 +45,7 @@ class NoiseSource(ImageSource):
             raise OptionError(f"Noise has 1 or 3 channels, got {channels}.")
         if not 0 < p < 1:
             raise OptionError(f"The p of noise must be between 0 and 1, got {p:g}.")
-        self.name = name
-        self._kind, self._count, self._p, self._seed = kind, count, p, seed
+        self.name, self._kind, self._count, self._p, self._seed = name, kind, count, p, seed
         self._shape = (size, size, channels)
 
     def __len__(self) -> int:

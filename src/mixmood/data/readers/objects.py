@@ -215,10 +215,7 @@ def _column_of(table: Any, usual: Sequence[str]) -> Any:
 
 
 def _from_hugging_face(dataset: Any, name: str) -> ObjectSource:
-    """A pool of a Hugging Face data set: its image column, and its class labels, if it has any.
-
-    A data set with missing labels, which the hub writes as -1, counts as unlabelled.
-    """
+    """A pool of a Hugging Face data set: its image column, and its class labels, if it has any."""
     if not hasattr(dataset, "__len__") or isinstance(dataset.column_names, dict):
         raise InputError(
             f"{name}: a Hugging Face data set must be one split that is not streamed; "
@@ -235,6 +232,7 @@ def _from_hugging_face(dataset: Any, name: str) -> ObjectSource:
     labels = None
     if label := next(iter([*classes, *usual]), None):
         values = np.asarray(dataset[label][:])
+        # The hub writes missing labels as -1.
         if values.dtype.kind in "iuU" and not any(v in ("", -1) for v in values.tolist()):
             names = tuple(features[label].names) if classes else None
             labels = labels_from_values(values, name, names)
@@ -309,10 +307,7 @@ def _load(where: str, config: str | None, split: str) -> Any:
 
 @contextmanager
 def _offline_if_unreachable(datasets: Any, is_remote: bool) -> Iterator[None]:
-    """Use only the local cache of the hub's packages if the hub does not answer.
-
-    Without this they try six times in half a minute, and print two lines on stderr each time.
-    """
+    """Use only the local cache if the hub does not answer, instead of trying for half a minute."""
     import huggingface_hub
 
     places: tuple[Any, ...] = (huggingface_hub.constants, datasets.config)

@@ -31,10 +31,7 @@ class Columns(NamedTuple):
 
 
 def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
-    """The columns of a table; InputError if it has no images, OptionError without the one wanted.
-
-    By default that of the classes is a ClassLabel of Hugging Face, or one with a usual name.
-    """
+    """The columns of a table; InputError without images, OptionError without the one wanted."""
     from pyarrow.types import is_binary, is_large_binary, is_struct
 
     features = _hugging_face_features(schema)

@@ -20,10 +20,7 @@ _ROW = np.dtype([(n, np.int64) for n in ("offset", "packed", "size", "crc", "met
 
 
 class ZipSource(ArchiveSource):
-    """The images of a zip file, by name.
-
-    Members must be stored or deflated; others, and encrypted ones, are unreadable images.
-    """
+    """The images of a zip file; members must be stored or deflated, and not encrypted."""
 
     kind = "zip"
 
