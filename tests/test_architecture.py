@@ -232,7 +232,7 @@ def files_named_in(text):
 
 
 def test_pages_about_the_code_name_modules_that_exist():
-    known = {"tests/test_architecture.py", "registry.py", "plan.py", "sample.py"}
+    known = {"tests/test_architecture.py", "registry.py", "plan.py"}
     for page in ("docs/architecture.md", "CONTRIBUTING.md"):
         named = files_named_in((ROOT / page).read_text())
         assert len(named) > 9

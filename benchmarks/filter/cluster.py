@@ -28,7 +28,7 @@ from benchmarks.measuring.material import small_jpegs
 from mixmood.core.listener import Silent
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.selection import cluster
 from mixmood.selection import scan as parts
 from mixmood.selection.cluster import SharedPool

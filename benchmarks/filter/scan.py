@@ -25,7 +25,7 @@ from mixmood.data.images.decode import decode_squares
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.report.filter import list_rows, write_list
 from mixmood.selection.decide import decide, gather_parts, parse_keep
 from mixmood.selection.plan import FilterPlan

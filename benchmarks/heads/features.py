@@ -20,7 +20,7 @@ from mixmood.data.readers.array import ImageArray
 from mixmood.data.readers.noise import NoiseSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import BOTH, RESOLUTIONS
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 
 PACKS = ("mnist", "fashion_mnist", "cifar10", "svhn", "tiny_imagenet", "fashion_product")
 PHOTOGRAPHS = ("pets", "imagenet_photos")

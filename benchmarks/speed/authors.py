@@ -10,7 +10,7 @@ from benchmarks.measuring.material import small_jpegs
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from benchmarks.speed.distances import N_DRAWS, SAMPLE_SIZE, WIDTH
 from benchmarks.speed.extraction import Engine
-from mixmood.features.extract import extract
+from mixmood.features.extract import Extractor
 from mixmood.ranking.distance import measure
 from mixmood.ranking.plan import RankingPlan
 
@@ -56,5 +56,5 @@ def recomputed(effort: Effort) -> list[Row]:
 
 def _column(engine: Engine, dimension: int, rng: np.random.Generator) -> np.ndarray:
     indices = rng.choice(len(engine.source), SAMPLE_SIZE, replace=False)
-    found = extract(engine.source, indices, engine.backbone, jobs=engine.jobs)
+    found = Extractor(engine.backbone, engine.jobs).read(engine.source, indices)
     return found.features[:, dimension]

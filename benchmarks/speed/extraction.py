@@ -18,7 +18,7 @@ from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.onnx_network import MICRO_BATCH, MICRO_BATCH_PIXELS
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import View
-from mixmood.features.extract import extract
+from mixmood.features.extract import Extractor
 from mixmood.jobs.local import checked_jobs
 
 DEFAULT = View(96)
@@ -41,7 +41,7 @@ class Engine:
 
     def together(self) -> np.ndarray:
         """Features from files, by the engine."""
-        return extract(self.source, self.indices, self.backbone, jobs=self.jobs).features
+        return Extractor(self.backbone, self.jobs).read(self.source, self.indices).features
 
     def inference(self) -> None:
         """The ONNX session alone, on arrays in memory, one thread for each core."""

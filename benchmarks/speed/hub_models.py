@@ -90,10 +90,10 @@ def _extraction(folder, images):
     """Our extraction, without a cache."""
     from mixmood.data.open import open_pool
     from mixmood.features.backbones.registry import load_backbone
-    from mixmood.features.extract import extract
+    from mixmood.features.extract import Extractor
 
     backbone, pool = load_backbone(f"hf:{folder}"), open_pool(images)
-    return lambda: extract(pool, range(len(pool)), backbone).features
+    return lambda: Extractor(backbone).read(pool).features
 
 
 def _save_model(transformers, folder) -> None:

@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from benchmarks.statistics.paper_sources import pack
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract
+from mixmood.features.extract import Extractor
 from mixmood.measures.registry import MEASURES, compare
 from mixmood.ranking.certainty import chances_of_best
 from mixmood.ranking.distance import N_PERMUTATIONS, measure
@@ -69,7 +69,7 @@ class Populations:
 def _features(name, columns):
     images, labels = pack(name)
     source = open_pool(images, name=name)
-    found = extract(source, np.arange(len(images)), load_backbone())
+    found = Extractor(load_backbone()).read(source)
     return found.features[:, columns], labels
 
 

@@ -29,9 +29,8 @@ from mixmood.data.readers.array import FeatureArray, ImageArray
 from mixmood.evidence.labelled import N_FIRST
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
-from mixmood.features.sample import Extractor
 from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.distance import Scores, score
 from mixmood.ranking.judge import judge
@@ -153,8 +152,8 @@ def features_of(name: str, most: int, backbone: Backbone) -> tuple[np.ndarray, n
     """Features and labels of at most so many images of a pack, chosen at random."""
     images, labels = pack(name)
     chosen = rng_for(0, "benchmark", name).permutation(len(images))[:most]
-    found = extract(ImageArray(images, name), chosen, backbone, jobs=1)
-    return found.features, labels[found.kept]
+    found = Extractor(backbone, jobs=1).read(ImageArray(images, name), chosen)
+    return found.features, labels[found.rows]
 
 
 def outcome(seed: int) -> Outcome:

@@ -8,28 +8,28 @@ import zlib
 
 import numpy as np
 import pytest
-from tests.fixtures.counted_pool import BatchMeans, Means, Pool, encoded
+from tests.fixtures.counted_pool import BatchMeans, Means, Pool, encoded, extract
 
 from mixmood.core.errors import OptionError
 from mixmood.features import prepare
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract, threads
+from mixmood.features.extract import threads
 
 
 def test_rows_come_in_the_order_asked_for_and_only_those_images_are_read(pool):
     indices = [7, 3, 49, 7, 0]
     result = extract(pool, indices, Means())
-    assert result.kept.tolist() == indices
+    assert result.rows.tolist() == indices
     assert pool.n_fetched == 5
     every = extract(pool, range(50), Means()).features
     assert np.array_equal(result.features, every[indices])
-    assert (result.n_cached, result.n_computed, result.unreadable) == (0, 5, [])
+    assert result.unreadable == ()
 
 
 def test_no_indices_give_no_rows(pool):
     result = extract(pool, [], Means())
     assert result.features.shape == (0, 3)
-    assert len(result.kept) == 0
+    assert len(result.rows) == 0
 
 
 def test_broken_and_vanished_images_are_left_out_and_named(pool):
@@ -41,9 +41,8 @@ def test_broken_and_vanished_images_are_left_out_and_named(pool):
     assert [index for index, _ in result.unreadable] == [3, 20, 21, 40]
     assert result.unreadable[0][1] == "image 3: gone."
     assert "image 20" in result.unreadable[1][1]
-    assert result.kept.tolist() == [i for i in range(50) if i not in {3, 20, 21, 40}]
+    assert result.rows.tolist() == [i for i in range(50) if i not in {3, 20, 21, 40}]
     assert result.features.shape == (46, 3)
-    assert result.n_computed == 46
 
 
 def test_a_pool_of_broken_images_gives_no_rows():
@@ -125,7 +124,7 @@ def test_a_slow_backbone_stops_the_readers(pictures):
     assert 0 < before <= 300
     may_go_on.set()
     thread.join()
-    assert result[0].n_computed == 1000
+    assert len(result[0]) == 1000
 
 
 def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch):
@@ -198,7 +197,7 @@ def test_progress_counts_every_image_once(pool):
 
     pool.images[9] = None
     listener = Listener()
-    extract(pool, range(50), Means(), progress=listener)
+    extract(pool, range(50), Means(), listener=listener)
     assert listener.heard[0] == ("pool", 50)
     assert sum(listener.heard[1:-1]) == 50
     assert listener.heard[-1] == "pool"

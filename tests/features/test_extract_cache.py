@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.fixtures.counted_pool import BatchMeans, Means, Pool, encoded
+from tests.fixtures.counted_pool import BatchMeans, Means, Pool, encoded, extract, n_embedded
 
 from mixmood.core.cache import FeatureCache
 from mixmood.core.listener import Recorder
 from mixmood.data.readers.files import FolderSource
 from mixmood.features import prepare
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract
 
 
 def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache):
@@ -23,7 +22,6 @@ def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache):
     two = extract(pool, range(50), again, cache=cache)
     assert (sum(first.batches), sum(again.batches)) == (50, 0)
     assert np.array_equal(one.features, two.features)
-    assert (two.n_cached, two.n_computed) == (50, 0)
 
 
 def test_a_second_run_does_not_load_the_network(pool, cache, monkeypatch):
@@ -43,9 +41,9 @@ def test_a_half_warm_cache_gives_the_same_bits(pool, cache):
     backbone = load_backbone(resolution=64)
     cold = extract(pool, range(40), backbone)
     extract(pool, range(0, 40, 3), backbone, cache=cache)
+    assert n_embedded(pool, range(40), backbone, cache=cache) == 26
     warm = extract(pool, range(40), backbone, cache=cache)
     assert np.array_equal(cold.features, warm.features)
-    assert (warm.n_cached, warm.n_computed) == (14, 26)
 
 
 def test_a_renamed_or_moved_file_hits_the_cache(tmp_path, pool, cache):
@@ -56,27 +54,27 @@ def test_a_renamed_or_moved_file_hits_the_cache(tmp_path, pool, cache):
         (here / f"{i}.png").write_bytes(raw)
         (there / f"other-{50 - i}.png").write_bytes(raw)
     extract(FolderSource(here, "here"), range(50), Means(), cache=cache)
-    moved = extract(FolderSource(tmp_path / "there", "there"), range(50), Means(), cache=cache)
-    assert moved.n_cached == 50
+    moved = FolderSource(tmp_path / "there", "there")
+    assert n_embedded(moved, range(50), Means(), cache=cache) == 0
 
 
 def test_a_file_changed_in_place_misses_the_cache(pool, pictures, cache):
     extract(pool, range(50), Means(), cache=cache)
     pool.images[0] = encoded(255 - pictures[0])
-    assert extract(pool, range(50), Means(), cache=cache).n_computed == 1
+    assert n_embedded(pool, range(50), Means(), cache=cache) == 1
 
 
 def test_arrays_hit_the_cache_by_their_pixels_and_their_shape(cache):
     flat = np.arange(48, dtype=np.uint8).reshape(2, 8, 3)
     extract(Pool([flat]), [0], Means(), cache=cache)
-    assert extract(Pool([flat.copy()]), [0], Means(), cache=cache).n_cached == 1
-    assert extract(Pool([flat.reshape(4, 4, 3)]), [0], Means(), cache=cache).n_cached == 0
-    assert extract(Pool([flat + 1]), [0], Means(), cache=cache).n_cached == 0
+    assert n_embedded(Pool([flat.copy()]), [0], Means(), cache=cache) == 0
+    assert n_embedded(Pool([flat.reshape(4, 4, 3)]), [0], Means(), cache=cache) == 1
+    assert n_embedded(Pool([flat + 1]), [0], Means(), cache=cache) == 1
 
 
 def test_another_backbone_never_gets_the_rows_of_this_one(pool, cache):
     extract(pool, range(50), Means("one"), cache=cache)
-    assert extract(pool, range(50), Means("other"), cache=cache).n_cached == 0
+    assert n_embedded(pool, range(50), Means("other"), cache=cache) == 50
 
 
 def test_a_cache_that_fails_changes_nothing_but_warns(pool, tmp_path):
@@ -90,7 +88,7 @@ def test_a_cache_that_fails_changes_nothing_but_warns(pool, tmp_path):
 def test_features_that_depend_on_the_batch_are_never_cached(pool, cache):
     extract(pool, range(50), BatchMeans(), cache=cache)
     assert cache.info().n_images == 0
-    assert extract(pool, range(50), BatchMeans(), cache=cache).n_cached == 0
+    assert n_embedded(pool, range(50), BatchMeans(), cache=cache) == 52, "two fill the last batch"
 
 
 def test_a_failing_backbone_ends_the_extraction_and_what_was_done_is_kept(pool, cache):
@@ -109,9 +107,8 @@ INTERRUPTED = """
 import sys, threading
 import numpy as np
 sys.path.insert(0, {here!r})
-from tests.fixtures.counted_pool import Means, Pool, encoded
+from tests.fixtures.counted_pool import Means, Pool, encoded, extract
 from mixmood.core.cache import FeatureCache
-from mixmood.features.extract import extract
 
 told = threading.Event()
 

@@ -7,8 +7,8 @@ from mixmood.core.errors import ShapeError, UnreadableImageError
 from mixmood.data.images.pool import ImageSource
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading, random_order
-from mixmood.features.sample import Extractor
 
 
 class Brightness(Backbone):

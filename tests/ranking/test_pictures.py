@@ -12,8 +12,9 @@ import mixmood
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
 from mixmood.data.readers.array import ImageArray, array_pool
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import Reading
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Sample
 from mixmood.ranking.pictures import (
     N_EXTREME,
     N_POINTS,

@@ -7,8 +7,8 @@ import mixmood
 from mixmood.core.records.ranking import LabelledSet
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import POOL, Reading
-from mixmood.features.sample import Extractor
 from mixmood.ranking.record import one_class_warning, pool_class_shares
 
 

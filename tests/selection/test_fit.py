@@ -7,7 +7,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.listener import Silent
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import efficientnet_lite0
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scorer import fit_scorer
 

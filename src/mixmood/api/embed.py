@@ -13,8 +13,8 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
+from mixmood.features.extract import Extractor
 from mixmood.features.plan import ExtractionPlan
-from mixmood.features.sample import Extractor
 
 
 class Embedding(np.ndarray[tuple[int, ...], np.dtype[np.float32]]):

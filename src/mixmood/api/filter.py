@@ -34,9 +34,9 @@ from mixmood.evidence.labelled import N_POOL
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.registry import is_auto, load_backbone
 from mixmood.features.backbones.view import View
+from mixmood.features.extract import Extractor
 from mixmood.features.plan import AUTO
 from mixmood.features.reading import POOL, Reading
-from mixmood.features.sample import Extractor
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report import filter as report

@@ -15,8 +15,9 @@ from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import Pool, scaled
 from mixmood.data.open import OpenedCandidates, are_image_files, open_candidates, open_pool
 from mixmood.evidence.view import BASE
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import Reading
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Sample
 from mixmood.heads.linear import check_amount
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable

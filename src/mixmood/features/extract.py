@@ -12,12 +12,12 @@ interpreter. No more threads decode or embed than there are cores to use.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from typing import TypeVar
 
 import numpy as np
@@ -27,9 +27,11 @@ from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache
 from mixmood.core.interrupt import uninterrupted
 from mixmood.core.listener import Listener, Silent
-from mixmood.data.images.pool import ImageSource
-from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.prepare import CONSTANT, DECODE_AT_ONCE, POOR_RANGE, Prepared, Preparer
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.features.backbones.backbone import Backbone, needed_backbone
+from mixmood.features.backbones.view import BOTH, LAST, BackboneView, View, split
+from mixmood.features.prepare import CONSTANT, POOR_RANGE, Prepared, Preparer
+from mixmood.features.sample import Sample
 from mixmood.jobs.local import checked_jobs
 
 STORE_EVERY = 128
@@ -38,55 +40,32 @@ STORE_EVERY = 128
 Features = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Extraction:
-    """Features of the readable images among those asked for, and why others are missing."""
-
-    features: Features
-    """All blocks of the backbone side by side, shape (k, d), row i for image kept[i]."""
-    kept: NDArray[np.int64]
-    """The indices that were readable, in the order asked for."""
-    unreadable: list[tuple[int, str]]
-    """The index of each image that could not be read, and why."""
-    n_cached: int
-    n_computed: int
-    contents: tuple[bytes, ...]
-    """A digest of the content of each kept image: equal images have equal digests."""
-    n_constant: int
-    """How many kept images have one value in all pixels."""
-    n_poor_range: int
-    """How many kept images of more than 8 bits are nearly black or white by the pool's range."""
-
-
 class Collector:
     """Puts rows, which come in any order, in the order asked for, and into the cache."""
 
     def __init__(
         self,
-        asked: NDArray[np.int64],
+        asked: Rows,
         backbones: Sequence[Backbone],
-        cache: FeatureCache | None,
         preparer: Preparer,
+        cache: FeatureCache | None,
         advance: Callable[[int], None],
     ) -> None:
         """Begin without rows; `advance` is called with the number of images done."""
-        self._asked, n_asked = asked, len(asked)
+        self._asked, self._backbones, n_asked = asked, backbones, len(asked)
         widths = [sum(backbone.blocks.values()) for backbone in backbones]
         self._features = [np.empty((n_asked, width), np.float32) for width in widths]
         self._is_kept = np.zeros(n_asked, bool)
         self._flags = np.zeros((len(backbones), n_asked), np.uint8)
-        self._contents: list[bytes] = [b""] * n_asked
+        self._digests: list[bytes] = [b""] * n_asked
         self._problems: dict[int, str] = {}
-        self._cache, self._preparer, self._advance = cache, preparer, advance
+        self._preparer, self._cache, self._advance = preparer, cache, advance
         self._unstored: dict[bytes, Features] = {}
-        self._n_cached = self._n_unstored = 0
 
     def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
         """The images that a backbone has to embed; the others are recorded as done."""
         for chunk in read:
-            done = [image for image in chunk if image.is_done]
-            self._n_cached += sum(not image.problem for image in done)
-            self._note(done)
+            self._note([image for image in chunk if image.is_done])
             yield from (image for image in chunk if not image.is_done)
 
     def take(self, images: list[Prepared]) -> None:
@@ -94,36 +73,37 @@ class Collector:
         self._note(images)
         if self._cache is not None:
             for image in images:
-                self._unstored |= {} if image.problem else self._preparer.stored(image)
-            self._n_unstored += len(images)
-            if self._n_unstored >= STORE_EVERY:
+                self._unstored |= self._preparer.stored(image)
+            if len(self._unstored) >= STORE_EVERY:
                 self.store()
 
     def store(self) -> None:
         """Write to the cache the rows that are not yet in it."""
         if self._cache is not None:
             self._cache.put(self._unstored)
-        self._unstored, self._n_unstored = {}, 0
+        self._unstored = {}
 
-    def results(self) -> tuple[Extraction, ...]:
+    def samples(self, pool: ImageSource) -> tuple[Sample, ...]:
         """All rows by each backbone, without those of unreadable images."""
-        kept, n_kept = self._asked[self._is_kept], int(self._is_kept.sum())
+        is_kept, is_whole = self._is_kept, bool(self._is_kept.all())
         # Sorted by place: the result must not depend on the order of the threads.
-        unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
-        contents = tuple(self._contents[place] for place in np.flatnonzero(self._is_kept).tolist())
-        is_whole = n_kept == len(self._asked)
+        problems = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
         return tuple(
-            Extraction(
-                features if is_whole else features[self._is_kept],
-                kept,
-                unreadable,
-                self._n_cached,
-                n_kept - self._n_cached,
-                contents,
-                n_constant=int((flags[self._is_kept] & CONSTANT > 0).sum()),
-                n_poor_range=int((flags[self._is_kept] & POOR_RANGE > 0).sum()),
+            Sample(
+                pool,
+                self._asked[is_kept],
+                split(features if is_whole else features[is_kept], backbone.blocks),
+                n_tried=len(self._asked),
+                unreadable=tuple(problems),
+                n_constant=int(np.count_nonzero(flags & CONSTANT)),
+                n_poor_range=int(np.count_nonzero(flags & POOR_RANGE)),
+                depth=backbone.depth,
+                digests=tuple(compress(self._digests, is_kept)),
+                is_batch_dependent=backbone.is_batch_dependent,
             )
-            for features, flags in zip(self._features, self._flags, strict=True)
+            for backbone, features, flags in zip(
+                self._backbones, self._features, self._flags, strict=True
+            )
         )
 
     def _note(self, images: list[Prepared]) -> None:
@@ -135,7 +115,7 @@ class Collector:
                 self._features[number][image.place] = seen.row
                 self._flags[number, image.place] = seen.flags
             self._is_kept[image.place] = True
-            self._contents[image.place] = image.digest
+            self._digests[image.place] = image.digest
         if images:
             self._advance(len(images))
 
@@ -181,74 +161,106 @@ READERS = 4
 """Reading threads for each working thread: they mostly wait for disks and servers."""
 
 
-def extract(
-    source: ImageSource,
-    indices: Sequence[int] | Rows,
-    backbone: Backbone,
-    *,
-    jobs: int | None = None,
-    cache: FeatureCache | None = None,
-    progress: Listener = Silent(),  # noqa: B008 - it holds no state
-) -> Extraction:
-    """The features of some images of a pool; see `extract_each`."""
-    return extract_each(source, indices, [backbone], jobs=jobs, cache=cache, progress=progress)[0]
+@dataclass(frozen=True)
+class Extractor:
+    """Reads the features of images: the only way from a pool to features."""
 
+    backbone: Backbone | None
+    """None if all pools hold features."""
+    jobs: int | None = None
+    """Working threads; all cores that the process may use if None."""
+    cache: FeatureCache | None = None
+    listener: Listener = Silent()  # noqa: RUF009 - it holds no state
 
-def extract_each(
-    source: ImageSource,
-    indices: Sequence[int] | Rows,
-    backbones: Sequence[Backbone],
-    *,
-    jobs: int | None = None,
-    cache: FeatureCache | None = None,
-    progress: Listener = Silent(),  # noqa: B008 - it holds no state
-) -> tuple[Extraction, ...]:
-    """The features of some images of a pool by each backbone; only these images are read, once.
+    def read(self, pool: Pool, rows: Sequence[int] | Rows | None = None) -> Sample:
+        """The readable images among `rows`, in this order; all of the pool if None.
 
-    The values depend on neither `jobs` nor the cache nor the other backbones, to the last bit.
+        Features of a pool of features are used as they are. ShapeError for a pool of images if
+        there is no backbone.
+        """
+        asked = np.asarray(np.arange(len(pool)) if rows is None else rows, dtype=np.int64)
+        if isinstance(pool, FeatureSource):
+            self.listener.start(pool.name, len(asked))
+            features = np.asarray(pool.features(asked))
+            self.listener.advance(pool.name, len(asked))
+            self.listener.finish(pool.name)
+            return Sample(pool, asked, {LAST: features}, len(asked))
+        return self.read_each([needed_backbone(self.backbone, pool)], pool, asked)[0]
 
-    Args:
-        indices: The images wanted, in the order wanted.
-        backbones: The networks that compute the features; only one may depend on the batch, alone.
-        jobs: Working threads; all cores that the process may use if None.
-        progress: Called after every image, with the name of the pool.
-    """
-    asked = np.asarray(indices, dtype=np.int64)
-    order, most_waiting = source.reading_order(asked), None
-    is_batch = any(backbone.is_batch_dependent for backbone in backbones)
-    if is_batch:
-        # These features would change if images came class by class, and broken images must be
-        # known before a batch is formed.
-        order, most_waiting, cache = np.arange(len(asked)), DECODE_AT_ONCE, None
-    n_workers = checked_jobs(jobs)
-    n_readers = READERS * n_workers
-    batch_size = max(backbone.batch_size for backbone in backbones)
-    preparer = Preparer(source, backbones, cache, n_workers, most_waiting)
-    advance = partial(progress.advance, source.name)
-    collector = Collector(asked, backbones, cache, preparer, advance)
+    def read_views(
+        self,
+        networks: Mapping[str, Backbone],
+        candidates: Sequence[BackboneView],
+        pool: ImageSource,
+        rows: Sequence[int] | Rows,
+    ) -> dict[BackboneView, Sample]:
+        """One sample by each candidate, of the same images: each is read and decoded once.
 
-    def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
-        companions, images = batch
-        with preparer.cores:
-            preparer.decode(images)
-            for number, backbone in enumerate(backbones):
-                embed_batch(backbone, number, companions, images)
-        return images
+        The networks have the names that the candidates name.
+        """
+        depths: dict[tuple[str, int], str] = {}
+        for one in candidates:
+            place = one.backbone, one.view.resolution
+            depths[place] = BOTH if place in depths else one.view.depth
+        wanted = [networks[name].at(View(side, depth)) for (name, side), depth in depths.items()]
+        samples = dict(zip(depths, self.read_each(wanted, pool, rows), strict=True))
+        return {
+            one: samples[one.backbone, one.view.resolution].at(one.view.depth) for one in candidates
+        }
 
-    progress.start(source.name, len(asked))
-    try:
-        with threads(n_readers) as readers, threads(n_workers) as workers:
-            chunks = batched_by(zip(order.tolist(), asked[order].tolist(), strict=True), CHUNK)
-            read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
-            batches = batched_by(collector.waiting(read), batch_size)
-            complete = with_companions(batches, batch_size if is_batch else 0)
-            for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
-                collector.take(images)
-    finally:
-        # Also after Ctrl-C: computed features are kept.
-        collector.store()
-        progress.finish(source.name)
-    return collector.results()
+    def nothing(self, pool: Pool) -> Sample:
+        """A sample of no image of the pool, to which samples can be added."""
+        if isinstance(pool, FeatureSource):
+            widths, depth = {LAST: pool.width}, LAST
+        else:
+            backbone = needed_backbone(self.backbone, pool)
+            widths, depth = backbone.blocks, backbone.depth
+        blocks = {name: np.empty((0, width), np.float32) for name, width in widths.items()}
+        return Sample(pool, np.empty(0, np.int64), blocks, n_tried=0, depth=depth)
+
+    def read_each(
+        self, backbones: Sequence[Backbone], pool: ImageSource, rows: Sequence[int] | Rows
+    ) -> tuple[Sample, ...]:
+        """One sample by each backbone, of the same images: each is read and decoded once.
+
+        The values depend on neither `jobs` nor the cache nor the other backbones, to the last bit.
+        Only one backbone may depend on the batch, alone.
+        """
+        asked = np.asarray(rows, dtype=np.int64)
+        order, cache = pool.reading_order(asked), self.cache
+        is_batch = any(backbone.is_batch_dependent for backbone in backbones)
+        if is_batch:
+            # These features would change if images came class by class.
+            order, cache = np.arange(len(asked)), None
+        n_workers = checked_jobs(self.jobs)
+        n_readers = READERS * n_workers
+        batch_size = max(backbone.batch_size for backbone in backbones)
+        preparer = Preparer(pool, backbones, cache, n_workers)
+        advance = partial(self.listener.advance, pool.name)
+        collector = Collector(asked, backbones, preparer, cache, advance)
+
+        def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
+            companions, images = batch
+            with preparer.cores:
+                preparer.decode(images)
+                for number, backbone in enumerate(backbones):
+                    embed_batch(backbone, number, companions, images)
+            return images
+
+        self.listener.start(pool.name, len(asked))
+        try:
+            with threads(n_readers) as readers, threads(n_workers) as workers:
+                chunks = batched_by(zip(order.tolist(), asked[order].tolist(), strict=True), CHUNK)
+                read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
+                batches = batched_by(collector.waiting(read), batch_size)
+                complete = with_companions(batches, batch_size if is_batch else 0)
+                for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
+                    collector.take(images)
+        finally:
+            # Also after Ctrl-C: computed features are kept.
+            collector.store()
+            self.listener.finish(pool.name)
+        return collector.samples(pool)
 
 
 @contextmanager

@@ -25,8 +25,6 @@ POOR_RANGE = 2
 """More than eight bits, and nearly black or nearly white by the range of its pool."""
 MOST_WAITING = 4 * 1024**2
 """A thread that has read more bytes decodes them first, so that memory does not grow."""
-DECODE_AT_ONCE = -1
-"""With this limit, every image is decoded by the thread that reads it."""
 
 
 @dataclass(slots=True)
@@ -80,14 +78,14 @@ class Preparer:
         backbones: Sequence[Backbone],
         cache: FeatureCache | None,
         n_cores: int,
-        most_waiting: int | None = None,
     ) -> None:
-        """Prepare one extraction; a thread keeps at most `most_waiting` bytes undecoded."""
+        """Prepare one extraction."""
         self._source, self._cache, self._range = source, cache, source.pixel_range
         self._sides = [backbone.resolution for backbone in backbones]
         self._blocks = [dict(backbone.blocks) for backbone in backbones]
         self._spaces = [cache_space(backbone, self._range) for backbone in backbones]
-        self._most_waiting = MOST_WAITING if most_waiting is None else most_waiting
+        # Broken images must be known before a batch is formed that features depend on.
+        self._is_eager = any(backbone.is_batch_dependent for backbone in backbones)
         self.cores = threading.BoundedSemaphore(n_cores)
 
     def read(self, numbered: list[tuple[int, int]]) -> list[Prepared]:
@@ -96,7 +94,8 @@ class Preparer:
         waiting: list[Prepared] = []
         for place, index in numbered:
             waiting.append(self._read(place, index))
-            if sum(n_waiting_bytes(image.raw) for image in waiting) > self._most_waiting:
+            n_bytes = sum(n_waiting_bytes(image.raw) for image in waiting)
+            if self._is_eager or n_bytes > MOST_WAITING:
                 self._look_up(waiting)
                 with self.cores:
                     self.decode(waiting)

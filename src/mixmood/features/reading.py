@@ -9,7 +9,8 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import either_form
 from mixmood.data.images.pool import FeatureSource, Pool
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.extract import Extractor
+from mixmood.features.sample import Sample
 
 SPARE = 4
 """At most so many images are tried for each one wanted: bounds the time with broken files."""

@@ -1,6 +1,6 @@
 """What are the features of these images of a pool, and what was noticed while reading them?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
-from mixmood.core.listener import Listener, Silent
 from mixmood.core.text import either_form, in_percent
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
-from mixmood.features.backbones.backbone import Backbone, needed_backbone
-from mixmood.features.backbones.view import BOTH, LAST, BackboneView, Blocks, View, joined, split
-from mixmood.features.extract import extract_each
+from mixmood.data.images.pool import FeatureSource, Pool
+from mixmood.features.backbones.view import LAST, Blocks, joined
 
 N_NAMED = 5
 """How many unreadable images a warning names."""
@@ -148,87 +144,6 @@ class Sample:
         return (
             f"only {n_distinct} of the {len(self)} images read {are} distinct "
             f"({in_percent(n_distinct / len(self))}); the others repeat them.",
-        )
-
-
-@dataclass(frozen=True)
-class Extractor:
-    """Reads the features of images: the only way from a pool to features."""
-
-    backbone: Backbone | None
-    """None if all pools hold features."""
-    jobs: int | None = None
-    """Working threads; all cores that the process may use if None."""
-    cache: FeatureCache | None = None
-    listener: Listener = Silent()  # noqa: RUF009 - it holds no state
-
-    def read(self, pool: Pool, rows: Sequence[int] | Rows | None = None) -> Sample:
-        """The readable images among `rows`, in this order; all of the pool if None.
-
-        Features of a pool of features are used as they are. ShapeError for a pool of images if
-        there is no backbone.
-        """
-        asked = np.asarray(np.arange(len(pool)) if rows is None else rows, dtype=np.int64)
-        if isinstance(pool, FeatureSource):
-            self.listener.start(pool.name, len(asked))
-            features = np.asarray(pool.features(asked))
-            self.listener.advance(pool.name, len(asked))
-            self.listener.finish(pool.name)
-            return Sample(pool, asked, {LAST: features}, len(asked))
-        return self.read_each([needed_backbone(self.backbone, pool)], pool, asked)[0]
-
-    def read_views(
-        self,
-        networks: Mapping[str, Backbone],
-        candidates: Sequence[BackboneView],
-        pool: ImageSource,
-        rows: Sequence[int] | Rows,
-    ) -> dict[BackboneView, Sample]:
-        """One sample by each candidate, of the same images: each is read and decoded once.
-
-        The networks have the names that the candidates name.
-        """
-        depths: dict[tuple[str, int], str] = {}
-        for one in candidates:
-            place = one.backbone, one.view.resolution
-            depths[place] = BOTH if place in depths else one.view.depth
-        wanted = [networks[name].at(View(side, depth)) for (name, side), depth in depths.items()]
-        samples = dict(zip(depths, self.read_each(wanted, pool, rows), strict=True))
-        return {
-            one: samples[one.backbone, one.view.resolution].at(one.view.depth) for one in candidates
-        }
-
-    def nothing(self, pool: Pool) -> Sample:
-        """A sample of no image of the pool, to which samples can be added."""
-        if isinstance(pool, FeatureSource):
-            widths, depth = {LAST: pool.width}, LAST
-        else:
-            backbone = needed_backbone(self.backbone, pool)
-            widths, depth = backbone.blocks, backbone.depth
-        blocks = {name: np.empty((0, width), np.float32) for name, width in widths.items()}
-        return Sample(pool, np.empty(0, np.int64), blocks, n_tried=0, depth=depth)
-
-    def read_each(
-        self, backbones: Sequence[Backbone], pool: ImageSource, rows: Sequence[int] | Rows
-    ) -> tuple[Sample, ...]:
-        """One sample by each backbone, of the same images: each is read and decoded once."""
-        found = extract_each(
-            pool, rows, backbones, jobs=self.jobs, cache=self.cache, progress=self.listener
-        )
-        return tuple(
-            Sample(
-                pool,
-                one.kept,
-                split(one.features, backbone.blocks),
-                len(rows),
-                tuple(one.unreadable),
-                one.n_constant,
-                one.n_poor_range,
-                backbone.view.depth,
-                one.contents,
-                backbone.is_batch_dependent,
-            )
-            for backbone, one in zip(backbones, found, strict=True)
         )
 
 

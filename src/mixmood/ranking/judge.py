@@ -28,8 +28,9 @@ from mixmood.evidence.advice import (
 from mixmood.evidence.choice import train_head
 from mixmood.evidence.labelled import MOST_JUDGED, N_FIRST, N_POOL, JudgedPart, LabelledEvidence
 from mixmood.evidence.view import ViewEvidence
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Sample
 from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.certainty import N_POSSIBLE, chances_of_best, rank_intervals
 from mixmood.ranking.distance import Scores

@@ -14,8 +14,8 @@ from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.evidence.labelled import N_FIRST
 from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
-from mixmood.features.sample import Extractor
 from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.distance import score, why_widths_differ
 from mixmood.ranking.judge import judge

@@ -28,7 +28,8 @@ from mixmood.core.text import in_percent
 from mixmood.data.images.labels import NONE, group_codes, group_names
 from mixmood.data.images.pool import Pool
 from mixmood.evidence.share import useful_chances
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.extract import Extractor
+from mixmood.features.sample import Sample
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
 from mixmood.numerics.neighbours import unit_rows

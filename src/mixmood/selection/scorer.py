@@ -22,7 +22,7 @@ from mixmood.evidence.share import UsefulShare, share_of_fit
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.view import LAST
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
 from mixmood.heads.supervised import SupervisedHead

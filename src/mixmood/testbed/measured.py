@@ -17,7 +17,8 @@ from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.backbone import Backbone, asked_views
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import BackboneView
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.extract import Extractor
+from mixmood.features.sample import Sample
 from mixmood.ranking.distance import quick_distances
 from mixmood.ranking.plan import RankingPlan
 from mixmood.testbed.run import Job

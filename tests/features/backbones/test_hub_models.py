@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.fixtures.counted_pool import extract, n_embedded
 from tests.fixtures.hub_families import CLIP_TEXT, FAMILIES, SMALL
 
 from mixmood.core.errors import BackboneError, MissingExtraError
@@ -12,7 +13,6 @@ from mixmood.data.open import open_pool
 from mixmood.features.backbones import hub_files as find
 from mixmood.features.backbones.hub_model import PixelSteps, agrees, processed, steps_of
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -62,13 +62,13 @@ def test_features_do_not_depend_on_how_many_images_come_at_once(saved):
 def test_features_are_kept_in_the_cache_under_weights_and_settings(saved, copied, cache):
     pool = open_pool(images(6, 20))
     first = extract(pool, range(6), load_backbone(f"hf:{saved['vit']}"), cache=cache)
-    again = extract(pool, range(6), load_backbone(f"hf:{copied}"), cache=cache)
-    assert (first.n_computed, again.n_cached) == (6, 6), "the same files in another folder"
+    again = n_embedded(pool, range(6), load_backbone(f"hf:{copied}"), cache=cache)
+    assert (cache.info().n_images, again) == (6, 0), "the same files in another folder"
     settings = json.loads((copied / "preprocessor_config.json").read_text())
     settings["image_mean"] = [0.4, 0.4, 0.4]
     (copied / "preprocessor_config.json").write_text(json.dumps(settings))
     other = extract(pool, range(6), load_backbone(f"hf:{copied}"), cache=cache)
-    assert other.n_computed == 6
+    assert cache.info().n_images == 12
     assert not np.array_equal(other.features, first.features)
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.fixtures.counted_pool import extract, n_embedded
 
 from mixmood.core.errors import OptionError
 from mixmood.features.backbones import onnx_network
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import DEPTHS, Offer, View, joined, split
-from mixmood.features.extract import extract, extract_each
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 
 
 def test_a_view_has_a_known_depth():
@@ -89,12 +89,13 @@ def test_signed_roots_of_each_block_have_length_one():
 def test_several_views_at_once_read_every_image_once_and_change_no_value(pool, cache):
     views = [View(96, "both"), View(160, "last"), View(224, "middle")]
     backbones = [load_backbone().at(view) for view in views]
-    together = extract_each(pool, range(12), backbones)
+    together = Extractor(None).read_each(backbones, pool, range(12))
     assert pool.n_fetched == 12
     for backbone, found in zip(backbones, together, strict=True):
         assert np.array_equal(found.features, extract(pool, range(12), backbone).features)
-    stored = [extract_each(pool, range(12), backbones, cache=cache) for _ in range(2)][1]
-    assert stored[0].n_cached == 12
+    cached = Extractor(None, cache=cache)
+    stored = [cached.read_each(backbones, pool, range(12)) for _ in range(2)][1]
+    assert all(n_embedded(pool, range(12), one, cache=cache) == 0 for one in backbones)
     for found, again in zip(together, stored, strict=True):
         assert np.array_equal(found.features, again.features)
 
@@ -103,12 +104,15 @@ def test_the_cache_holds_blocks_so_that_a_new_depth_computes_only_what_is_new(po
     both, last = load_backbone(depth="both"), load_backbone()
     extract(pool, range(5), both, cache=cache)
     for depth in DEPTHS:
-        assert extract(pool, range(5), load_backbone(depth=depth), cache=cache).n_cached == 5
+        assert n_embedded(pool, range(5), load_backbone(depth=depth), cache=cache) == 0
     extract(pool, range(5, 9), last, cache=cache)
-    assert extract(pool, range(9), both, cache=cache).n_cached == 5
-    other = extract_each(pool, range(9), [last, last.at(View(160))], cache=cache)
-    assert other[0].n_cached == 0
+    assert n_embedded(pool, range(9), both, cache=cache) == 4
+    assert n_embedded(pool, range(9), last, cache=cache) == 0
+    larger = last.at(View(160))
+    assert n_embedded(pool, range(9), larger) == 9
+    other = Extractor(None, cache=cache).read_each([last, larger], pool, range(9))
     assert np.array_equal(other[0].features, extract(pool, range(9), last).features)
+    assert n_embedded(pool, range(9), larger, cache=cache) == 0
 
 
 def test_a_sample_holds_raw_blocks_and_joins_them(pool):
