@@ -26,7 +26,7 @@ def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache):
 
 def test_a_second_run_does_not_load_the_network(pool, cache, monkeypatch):
     first = extract(pool, range(5), load_backbone(), cache=cache)
-    monkeypatch.setattr("mixmood.features.backbones.onnx_network.open_session", None)
+    monkeypatch.setattr("mixmood.features.backbones.onnx_network.open_on_device", None)
     second = extract(pool, range(5), load_backbone(), cache=cache)
     assert np.array_equal(first.features, second.features)
 

@@ -34,8 +34,7 @@ from mixmood.features.prepare import CONSTANT, POOR_RANGE, Prepared, Preparer
 from mixmood.features.sample import Sample
 from mixmood.jobs.local import checked_jobs
 
-STORE_EVERY = 128
-"""Rows that are written to the cache at once: a killed process may lose so many."""
+STORE_EVERY = 128  # rows that are written to the cache at once: a killed process may lose so many
 
 Features = NDArray[np.float32]
 
@@ -155,20 +154,16 @@ def batched_by(items: Iterable[In], size: int) -> Iterator[list[In]]:
         yield batch
 
 
-CHUNK = 16
-"""Images that one reading thread takes at a time."""
-READERS = 4
-"""Reading threads for each working thread: they mostly wait for disks and servers."""
+CHUNK = 16  # images that one reading thread takes at a time
+READERS = 4  # reading threads for each working thread: they mostly wait for disks and servers
 
 
 @dataclass(frozen=True)
 class Extractor:
     """Reads the features of images: the only way from a pool to features."""
 
-    backbone: Backbone | None
-    """None if all pools hold features."""
-    jobs: int | None = None
-    """Working threads; all cores that the process may use if None."""
+    backbone: Backbone | None  # None if all pools hold features
+    jobs: int | None = None  # working threads; all cores that the process may use if None
     cache: FeatureCache | None = None
     listener: Listener = Silent()  # noqa: RUF009 - it holds no state
 

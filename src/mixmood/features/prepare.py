@@ -19,10 +19,8 @@ from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import onnx_runtime
 from mixmood.features.backbones.view import HALF, split
 
-CONSTANT = 1
-"""All pixels are equal at the resolution of the backbone."""
-POOR_RANGE = 2
-"""More than eight bits, and nearly black or nearly white by the range of its pool."""
+CONSTANT = 1  # all pixels are equal at the resolution of the backbone
+POOR_RANGE = 2  # more than eight bits, and nearly black or nearly white by the range of its pool
 MOST_WAITING = 4 * 1024**2
 """A thread that has read more bytes decodes them first, so that memory does not grow."""
 
@@ -31,12 +29,9 @@ MOST_WAITING = 4 * 1024**2
 class Seen:
     """What one backbone sees of an image."""
 
-    picture: Picture | None = None
-    """The decoded image, resized for the backbone."""
-    row: NDArray[np.float32] | None = None
-    """Its features: all blocks side by side."""
-    flags: int = 0
-    """Findings of the decoding: CONSTANT, POOR_RANGE, their sum, or 0."""
+    picture: Picture | None = None  # the decoded image, resized for the backbone
+    row: NDArray[np.float32] | None = None  # its features: all blocks side by side
+    flags: int = 0  # findings of the decoding: CONSTANT, POOR_RANGE, their sum, or 0
 
 
 @dataclass(slots=True)
@@ -46,16 +41,11 @@ class Prepared:
     In the end every backbone has a row for it, or `problem` says why none has.
     """
 
-    place: int
-    """Its position among the images asked for."""
-    where: str
-    """Its name in messages."""
-    seen: tuple[Seen, ...]
-    """By each backbone."""
-    digest: bytes = b""
-    """Of its content."""
-    raw: bytes | Picture | None = None
-    """The content that is still to be decoded."""
+    place: int  # its position among the images asked for
+    where: str  # its name in messages
+    seen: tuple[Seen, ...]  # by each backbone
+    digest: bytes = b""  # of its content
+    raw: bytes | Picture | None = None  # the content that is still to be decoded
     problem: str | None = None
     is_poor_range: bool = False
 

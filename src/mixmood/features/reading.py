@@ -12,8 +12,7 @@ from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.extract import Extractor
 from mixmood.features.sample import Sample
 
-SPARE = 4
-"""At most so many images are tried for each one wanted: bounds the time with broken files."""
+SPARE = 4  # at most so many images are tried for each one wanted: bounds the time with broken files
 LEAST_ORDER = 1000
 """An order has at least SPARE times so many images: gains need them, distances may not."""
 MOST_SHUFFLED = 2**20
@@ -44,10 +43,8 @@ class Reading:
     """The first readable images of a pool in a random order; it never changes."""
 
     sample: Sample
-    order: Rows
-    """Images of the pool in the order in which they are tried."""
-    most: int
-    """The largest number of images that draws need."""
+    order: Rows  # images of the pool in the order in which they are tried
+    most: int  # the largest number of images that draws need
     extractor: Extractor
     banned: frozenset[bytes] = frozenset()
     """Contents of images that are left out: those that a model is tested on."""

@@ -17,10 +17,8 @@ from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.backbones.view import LAST, Blocks, joined
 
-N_NAMED = 5
-"""How many unreadable images a warning names."""
-FEW_DISTINCT = 0.9
-"""A sample with a smaller share of distinct images gets a warning."""
+N_NAMED = 5  # how many unreadable images a warning names
+FEW_DISTINCT = 0.9  # a sample with a smaller share of distinct images gets a warning
 FEW_POOR_RANGE = 0.1
 """Up to this share of nearly black or white images, there is no warning about the range."""
 
@@ -34,23 +32,17 @@ class Sample:
     """
 
     pool: Pool
-    rows: Rows
-    """The index of each image in the pool, in the order asked for."""
-    blocks: Blocks
-    """Raw features by the name of the block, each of shape (n, d)."""
+    rows: Rows  # the index of each image in the pool, in the order asked for
+    blocks: Blocks  # raw features by the name of the block, each of shape (n, d)
     n_tried: int
     unreadable: tuple[tuple[int, str], ...] = ()
     """The index of each image that could not be read, and why."""
-    n_constant: int = 0
-    """How many images tried have one value in all pixels."""
+    n_constant: int = 0  # how many images tried have one value in all pixels
     n_poor_range: int = 0
     """How many images tried, of more than 8 bits, are nearly black or white by the pool's range."""
-    depth: str = LAST
-    """Which blocks the features consist of."""
-    digests: tuple[bytes, ...] = ()
-    """A digest of each image file; none for a pool of features."""
-    is_batch_dependent: bool = False
-    """Whether equal images may have other features."""
+    depth: str = LAST  # which blocks the features consist of
+    digests: tuple[bytes, ...] = ()  # a digest of each image file; none for a pool of features
+    is_batch_dependent: bool = False  # whether equal images may have other features
 
     def __len__(self) -> int:
         """How many images the sample holds."""

@@ -16,8 +16,7 @@ from mixmood.measures.histogram import N_BINS, Bins, Overflow, normalise
 from mixmood.measures.pairs import check_pair
 from mixmood.measures.registry import MEASURES, Measure
 
-TAIL = 0.1
-"""The share of all values at each end that goes into the outer bins."""
+TAIL = 0.1  # the share of all values at each end that goes into the outer bins
 AT_ONCE = 64
 """Features counted in one matrix product: enough to be fast, few enough to stay in the cache."""
 

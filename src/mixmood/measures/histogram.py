@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 
-N_BINS = 15
-"""Bins over the range of the first sample, as in the paper's code."""
+N_BINS = 15  # bins over the range of the first sample, as in the paper's code
 
 Overflow = Literal["count", "drop"]
 """Values outside the first sample's range are counted in two outer bins, or dropped."""

@@ -40,8 +40,7 @@ class Measure:
     """The distance of shares of shape (..., d, bins): several measures share histograms."""
     between_subsets: Callable[[Array, Mask, Mask], NDArray[np.float64]] | None = None
     """The distance between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
-    min_rows: int = 1
-    """The smallest number of rows of each sample."""
+    min_rows: int = 1  # the smallest number of rows of each sample
 
     def __call__(self, x: Array, y: Array) -> float:
         """The distance from x, shape (n, d), to y, shape (m, d)."""
@@ -72,8 +71,7 @@ MEASURES: dict[str, Measure] = {
     "typicality": Measure(typicality_distance, between_subsets=typicality_between_subsets),
 }
 
-PAPER = ("l1", "l2", "js", "cosine")
-"""The paper's measures, in its order."""
+PAPER = ("l1", "l2", "js", "cosine")  # the paper's measures, in its order
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:

@@ -17,8 +17,7 @@ from mixmood.scores.fitting import (
 PENALTY = 0.03
 """The ridge penalty, for rows of length 1 whose importances sum to 1; chosen by AUROC on
 development tasks."""
-CONSTANT = 0.3
-"""The constant entry of every row; its weight is the intercept."""
+CONSTANT = 0.3  # the constant entry of every row; its weight is the intercept
 
 
 def fit_classifier(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:

@@ -32,10 +32,8 @@ class ScoreFamily:
     fit: FitRows
     apply: Callable[[FitArrays, Array], Array]
     """From the fit's arrays and the signed roots of any rows to their scores."""
-    arrays: tuple[str, ...]
-    """The names of the fit's arrays; a saved score must have them."""
-    needs_labels: bool = False
-    """Whether the fit needs the classes of the labelled images."""
+    arrays: tuple[str, ...]  # the names of the fit's arrays; a saved score must have them
+    needs_labels: bool = False  # whether the fit needs the classes of the labelled images
     is_cross_fitted: bool = False
     """Whether useful pool images are scored exactly as labelled ones, which the useful share
     needs."""
@@ -64,8 +62,7 @@ class FittedScore:
 
     family: str
     fit: Fit
-    width: int
-    """How many features a row must have."""
+    width: int  # how many features a row must have
 
     def score(self, features: Array) -> Array:
         """The scores of some rows, shape (n,); a row's score does not depend on the others."""

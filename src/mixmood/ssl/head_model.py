@@ -180,7 +180,7 @@ def check_model(
     typicality: Typicality,
 ) -> None:
     """Refuse a file that gives other results than the head on a few labelled images."""
-    from mixmood.features.backbones.onnx_network import open_session
+    from mixmood.features.backbones.devices import open_on_device
 
     features = labelled.features[:N_CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
@@ -189,7 +189,7 @@ def check_model(
         read = pictures_at(labelled.pool, rows, (side, side))
         given = {takes: np.stack([np.asarray(picture) for picture, _ in read])}
     try:
-        found, typical = open_session(model).run([PROBABILITIES, TYPICALITY], given)
+        found, typical = open_on_device(model)[0].run([PROBABILITIES, TYPICALITY], given)
     except Exception as error:
         # ONNX Runtime has no public base class for what it raises.
         raise OutputError(f"The model cannot be run by ONNX Runtime: {error}.") from error

@@ -20,7 +20,6 @@ from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import CPU, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx_graph import has_external_data
-from mixmood.features.backbones.onnx_network import open_session, session_options
 from mixmood.features.backbones.view import LAST
 from mixmood.features.extract import batched_by
 from mixmood.features.sample import Sample, no_readable_image
@@ -110,12 +109,11 @@ class Classifier:
             if has_external_data(content):
                 # A forged model could name any file of this machine.
                 raise ValueError("it keeps its weights in another file")
-            self._session = open_session(content, n_threads)
+            self._session, self.device = open_on_device(content, n_threads=n_threads)
             self._read(json.loads(self._session.get_modelmeta().custom_metadata_map[METADATA]))
-        self._asked_device, self.device, self._listener = device, CPU, listener
+        self._asked_device, self._listener = device, listener
         if self.input == INPUT and not is_surely_cpu(device):
-            options = session_options(n_threads)
-            self._session, self.device = open_on_device(content, options, device, listener)
+            self._session, self.device = open_on_device(content, device, listener, n_threads)
 
     def _read(self, known: dict[str, Any]) -> None:
         """Read the metadata; ValueError if a value is impossible."""

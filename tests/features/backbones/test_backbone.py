@@ -7,7 +7,7 @@ import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx_network import open_session
+from mixmood.features.backbones.devices import open_on_device
 from mixmood.features.backbones.registry import load_backbone
 
 
@@ -48,7 +48,7 @@ def test_the_fingerprint_changes_with_the_resolution(backbone):
 
 def test_what_is_told_of_the_networks_in_the_package_is_true_of_their_graphs(backbone):
     """The width and the output are told, so that cached features need no loading."""
-    first = open_session(backbone.network).get_outputs()[0]
+    first = open_on_device(backbone.network)[0].get_outputs()[0]
     assert first.name == backbone.graph_names()[1]
     assert first.shape[1] == backbone.width
     assert backbone.embed(np.zeros((1, 96, 96, 3), np.uint8)).shape == (1, backbone.width)

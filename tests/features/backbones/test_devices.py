@@ -26,10 +26,15 @@ def runtime(available, used):
     """An ONNX Runtime of another build; `used` is what a session uses whatever it is asked."""
 
     def session(model, options, providers):
-        return SimpleNamespace(get_providers=lambda: [PROVIDERS[used] if used else providers[0]])
+        own = [PROVIDERS[used] if used else providers[0]]
+        return SimpleNamespace(options=options, get_providers=lambda: own)
 
     names = [PROVIDERS[name] for name in available]
-    return SimpleNamespace(get_available_providers=lambda: names, InferenceSession=session)
+    return SimpleNamespace(
+        get_available_providers=lambda: names,
+        InferenceSession=session,
+        SessionOptions=SimpleNamespace,
+    )
 
 
 @pytest.mark.skipif("cuda" in HERE, reason="this build has CUDA")
@@ -64,19 +69,18 @@ def test_auto_on_a_plain_build_is_the_processor_with_the_same_features_and_key()
 def test_a_missing_driver_is_found_by_asking_the_session(monkeypatch):
     monkeypatch.setattr(devices, "onnx_runtime", lambda: runtime(["cuda", "cpu"], "cpu"))
     with pytest.raises(BackboneError, match="has cpu, cuda, but the driver of cuda is missing"):
-        open_on_device(b"", SimpleNamespace(), "cuda")
+        open_on_device(b"", "cuda")
     said = Recorder()
-    assert open_on_device(b"", SimpleNamespace(), "auto", said)[1] == "cpu"
+    assert open_on_device(b"", "auto", said)[1] == "cpu"
     assert "has cuda but cannot use it; the processor is used" in said.warnings[0]
 
 
 @pytest.mark.parametrize("device", ["auto", "directml"])
 def test_a_device_that_works_is_used(monkeypatch, device):
     monkeypatch.setattr(devices, "onnx_runtime", lambda: runtime(["directml", "cpu"], None))
-    options = SimpleNamespace(enable_mem_pattern=True)
-    session, used = open_on_device(b"", options, device)
+    session, used = open_on_device(b"", device)
     assert (used, session.get_providers()) == ("directml", ["DmlExecutionProvider"])
-    assert not options.enable_mem_pattern, "DirectML needs it off"
+    assert not session.options.enable_mem_pattern, "DirectML needs it off"
 
 
 def test_the_device_is_part_of_the_cache_key(monkeypatch):
@@ -90,7 +94,7 @@ def test_the_device_is_part_of_the_cache_key(monkeypatch):
 
 
 def test_packages_for_other_hardware_are_not_taken_for_the_plain_one(monkeypatch):
-    monkeypatch.setattr(devices, "_has_gpu_package", lambda: True)
+    monkeypatch.setattr(devices, "package_version", lambda name: "1")
     assert not is_surely_cpu("auto")
     assert is_surely_cpu("cpu")
     assert not is_surely_cpu("cuda")

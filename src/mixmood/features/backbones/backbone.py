@@ -27,22 +27,16 @@ class Backbone(ABC):
     As it stands, it has one resolution and one block of features, and computes on the processor.
     """
 
-    name: str
-    """The name that users type."""
+    name: str  # the name that users type
     fingerprint: str
     """A hex digest of weights, preprocessing and resolution, which decide every block."""
-    resolution: int
-    """The side, in pixels, of the images it takes."""
-    width: int
-    """The number of features of an image in this view."""
-    depth = LAST
-    """Which of its layers are used."""
-    batch_size = 16
-    """Preferred batch size."""
+    resolution: int  # the side, in pixels, of the images it takes
+    width: int  # the number of features of an image in this view
+    depth = LAST  # which of its layers are used
+    batch_size = 16  # preferred batch size
     is_batch_dependent = False
     """Whether features depend on the other images of the batch; these are never cached."""
-    device = CPU
-    """Where it computes."""
+    device = CPU  # where it computes
 
     @property
     def view(self) -> View:
@@ -109,8 +103,7 @@ def needed_backbone(backbone: Backbone | None, pool: ImageSource) -> Backbone:
     return backbone
 
 
-GIVEN_FEATURES = {"name": "none: features were given"}
-"""The entry of a record without a backbone."""
+GIVEN_FEATURES = {"name": "none: features were given"}  # the entry of a record without a backbone
 
 
 def backbone_entry(backbone: Backbone | None) -> dict[str, Any]:

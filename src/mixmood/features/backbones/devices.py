@@ -3,6 +3,7 @@
 import os
 import platform
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from mixmood.core.errors import BackboneError
@@ -50,12 +51,13 @@ def is_surely_cpu(device: str) -> bool:
     check_name("device", device, DEVICES)
     if device != AUTO:
         return device == CPU
-    is_plain = package_version("onnxruntime") is not None and not _has_gpu_package()
+    has_gpu_package = any(map(package_version, ("onnxruntime-gpu", "onnxruntime-directml")))
+    is_plain = package_version("onnxruntime") is not None and not has_gpu_package
     return is_plain and platform.system() != "Darwin"
 
 
 def open_on_device(
-    model: bytes, options: Any, device: str, listener: Listener | None = None
+    model: bytes, device: str = CPU, listener: Listener | None = None, n_threads: int = 1
 ) -> tuple[Any, str]:
     """A session, and the device that it really uses.
 
@@ -65,12 +67,14 @@ def open_on_device(
     """
     runtime = onnx_runtime()
     available = runtime.get_available_providers()
-    wanted = [name for name in PROVIDERS if name != CPU] if device == AUTO else [device]
+    wanted = [name for name in PROVIDERS if name != CPU and device in (AUTO, name)]
     wanted = [name for name in wanted if PROVIDERS[name] in available]
     for name in wanted:
-        session = _session(runtime, model, options, name)
-        if session is not None and session.get_providers()[0] == PROVIDERS[name]:
-            return session, name
+        # A damaged model fails on the processor too, and the error of that is shown.
+        with suppress(Exception):
+            session = _session(runtime, model, name, n_threads)
+            if session.get_providers()[0] == PROVIDERS[name]:
+                return session, name
     if device not in (AUTO, CPU):
         found = [name for name, provider in PROVIDERS.items() if provider in available]
         raise BackboneError(
@@ -78,29 +82,22 @@ def open_on_device(
             f"{f', but the driver of {device} is missing or too old' if wanted else ''}. "
             f"Install what it needs ({ADVICE[device]}), or leave --device out."
         )
-    if wanted and device == AUTO:
+    if wanted:
         (listener or Silent()).warn(
             f"ONNX Runtime has {wanted[0]} but cannot use it; the processor is used. "
             "Check the driver, or give --device cpu."
         )
-    return runtime.InferenceSession(model, options, providers=[PROVIDERS[CPU]]), CPU
+    return _session(runtime, model, CPU, n_threads), CPU
 
 
-def _session(runtime: Any, model: bytes, options: Any, name: str) -> Any:
-    """A session on a device, with the processor as a fallback; None if it cannot be made."""
-    if name == "directml":
-        options.enable_mem_pattern = False
+def _session(runtime: Any, model: bytes, name: str, n_threads: int) -> Any:
+    """A session on a device, with the processor as a fallback, that reports errors only."""
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = n_threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.enable_mem_pattern = name != "directml"
     providers = list(dict.fromkeys([PROVIDERS[name], PROVIDERS[CPU]]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            return runtime.InferenceSession(model, options, providers=providers)
-        except Exception:
-            # A damaged model fails on the processor too, and the error of that is shown.
-            if name == CPU:
-                raise
-            return None
-
-
-def _has_gpu_package() -> bool:
-    return any(map(package_version, ("onnxruntime-gpu", "onnxruntime-directml")))
+        return runtime.InferenceSession(model, options, providers=providers)

@@ -10,6 +10,7 @@ import numpy as np
 from mixmood.core.errors import BackboneError, OptionError, errors_as
 from mixmood.core.text import check_name, unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
+from mixmood.features.backbones.devices import open_on_device
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import (
     FLOATS,
@@ -17,7 +18,6 @@ from mixmood.features.backbones.onnx_network import (
     InputFormat,
     OnnxBackbone,
     Triple,
-    open_session,
 )
 from mixmood.features.backbones.view import RESOLUTIONS
 
@@ -119,7 +119,7 @@ def _read(path: Path) -> bytes:
 
 def _open(model: bytes, path: str) -> Any:
     with errors_as(BackboneError, f"ONNX Runtime cannot load {path}"):
-        session = open_session(model)
+        session = open_on_device(model)[0]
         # Names are decoded when they are asked for; some may not be valid text.
         _ = session.get_modelmeta().custom_metadata_map
         _ = [(node.name, node.shape) for node in (*session.get_inputs(), *session.get_outputs())]

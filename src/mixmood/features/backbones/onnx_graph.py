@@ -23,8 +23,9 @@ OPSET, IR_VERSION = 17, 8
 
 Values = Mapping[str, tuple[int, Sequence[str | int]]]
 """Type and shape of inputs or outputs, by name; a word in a shape stands for any size."""
-Weights = Mapping[str, NDArray[np.float32]]
-"""The tensors of a checkpoint by name."""
+Weights = Mapping[str, NDArray[np.float32]]  # the tensors of a checkpoint by name
+
+IMAGES: Values = {"images": (UINT8, ["n", "side", "side", 3])}
 
 MODEL_GRAPH, MODEL_METADATA = 7, 14
 GRAPH_NODE, GRAPH_CONSTANT, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
@@ -40,8 +41,8 @@ CHILDREN: dict[str, dict[int, str]] = {
 EXTERNAL_DATA, DATA_LOCATION = 13, 14
 DEEPEST = 64
 
-IMAGENET_MEAN, IMAGENET_DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Of red, green and blue in 0..255; nearly every network trained on ImageNet uses them."""
+IMAGENET = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+"""Mean and deviation of red, green and blue in 0..255, which nearly every network uses."""
 
 
 def has_external_data(model: bytes) -> bool:
@@ -132,8 +133,7 @@ def _fields(number: int, values: Iterable[int | str | bytes]) -> bytes:
 class GraphPart:
     """Nodes and constants of a graph, in the order of computation."""
 
-    prefix: str = ""
-    """Begins every name of the part, so that no name of another graph is repeated."""
+    prefix: str = ""  # begins every name of the part, so that no name of another graph is repeated
     nodes: list[bytes] = field(default_factory=list)
     constants: list[bytes] = field(default_factory=list)
 
@@ -175,38 +175,16 @@ class GraphPart:
         self.nodes.append(content)
 
 
-def add_grid(part: GraphPart, layer: str) -> str:
-    """The name of activations (n, channels, h, w) averaged over a 2 x 2 grid: (n, channels * 4).
-
-    It works at every even height and width. The means are rounded to half precision.
-    """
-    halves = part.node("Split", layer, n_outputs=2, axis=2)
-    rows = []
-    for half in (halves, f"{halves}_1"):
-        cells = part.node("Split", half, n_outputs=2, axis=3)
-        means = [part.node("GlobalAveragePool", cell) for cell in (cells, f"{cells}_1")]
-        rows.append(part.node("Concat", *means, axis=3))
-    grid = part.node("Flatten", part.node("Concat", *rows, axis=2), axis=1)
-    return part.node("Cast", part.node("Cast", grid, to=FLOAT16), to=FLOAT)
-
-
 class ConvGraph(GraphPart):
     """A convolutional network from `images`, uint8 (n, side, side, 3), layer by layer."""
 
-    def weight(self, value: NDArray[np.float32]) -> str:
-        """The name of a stored weight."""
-        return self.constant(value.astype(np.float32))
-
-    def images(
-        self, mean: Sequence[float] = IMAGENET_MEAN, deviation: Sequence[float] = IMAGENET_DEVIATION
-    ) -> str:
-        """The input as float32 (n, 3, side, side), normalised: (x - mean) / deviation."""
+    def images(self) -> str:
+        """The input as float32 (n, 3, side, side), standardised: (x - mean) / deviation."""
         channels = self.node("Transpose", self.node("Cast", "images", to=FLOAT), perm=[0, 3, 1, 2])
-        centre, scale = (
-            self.constant(np.broadcast_to(np.array(one, np.float32), 3).reshape(1, 3, 1, 1))
-            for one in (mean, deviation)
+        mean, deviation = (
+            self.constant(np.array(one, np.float32).reshape(1, 3, 1, 1)) for one in IMAGENET
         )
-        return self.node("Div", self.node("Sub", channels, centre), scale)
+        return self.node("Div", self.node("Sub", channels, mean), deviation)
 
     def conv(
         self,
@@ -215,37 +193,28 @@ class ConvGraph(GraphPart):
         bias: NDArray[np.float32] | None = None,
         *,
         stride: int = 1,
-        pads: tuple[int, int] = (0, 0),
-        groups: int = 1,
+        pad: int = 0,
     ) -> str:
-        """The name of a convolution's output; `pads` go before and after, on both axes."""
-        inputs = [x, self.weight(weight)]
-        if bias is not None:
-            inputs.append(self.weight(bias))
+        """The name of a convolution's output; `pad` goes before and after, on both axes."""
         return self.node(
             "Conv",
-            *inputs,
+            x,
+            *(self.constant(stored) for stored in (weight, bias) if stored is not None),
             kernel_shape=list(weight.shape[2:]),
-            strides=[stride, stride],
-            pads=[pads[0], pads[0], pads[1], pads[1]],
-            group=groups,
+            strides=[stride] * 2,
+            pads=[pad] * 4,
+            group=1,
         )
 
     def pool(self, x: str) -> str:
         """The name of the mean over both image axes, shape (n, channels)."""
         return self.node("Flatten", self.node("GlobalAveragePool", x), axis=1)
 
-    def save(self, name: str, outputs: Mapping[str, tuple[str, int]], about: str) -> bytes:
-        """The ONNX file; `outputs` gives each output its (node name, width)."""
-        for output, (value, _) in outputs.items():
-            self.named(output, value)
-        return alone(
-            self,
-            inputs={"images": (UINT8, ["n", "side", "side", 3])},
-            outputs={output: (FLOAT, ["n", width]) for output, (_, width) in outputs.items()},
-            name=name,
-            about=about,
-        )
+    def save(self, name: str, features: str, width: int, about: str) -> bytes:
+        """The ONNX file of the network that ends in these features."""
+        self.named("features", features)
+        outputs: Values = {"features": (FLOAT, ["n", width])}
+        return alone(self, inputs=IMAGES, outputs=outputs, name=name, about=about)
 
 
 def folded(
@@ -298,24 +267,17 @@ def extended(
     kept = b""
     for number, value in fields_of(memoryview(model)):
         if number == MODEL_GRAPH and isinstance(value, memoryview):
-            graph = _extended_graph(value, before, after)
-            if is_pruned:
-                graph = _pruned(graph, set(outputs))
+            own = (
+                _field(n, v) for n, v in fields_of(value) if n not in (GRAPH_INPUT, GRAPH_OUTPUT)
+            )
+            graph = _fields(GRAPH_NODE, before.nodes) + b"".join(own)
+            graph += _fields(GRAPH_NODE, after.nodes)
+            graph += _fields(GRAPH_CONSTANT, [*before.constants, *after.constants])
+            graph = _pruned(graph, set(outputs)) if is_pruned else graph
             kept += _field(number, graph + _ends(inputs, outputs))
         elif number != MODEL_METADATA or not metadata.keys() & _words(value, 1):
             kept += _field(number, value)
     return kept + _properties(metadata)
-
-
-def _extended_graph(graph: memoryview, before: GraphPart, after: GraphPart) -> bytes:
-    """The content of a graph without its inputs and outputs, with further nodes and constants."""
-    own = (
-        _field(number, value)
-        for number, value in fields_of(graph)
-        if number not in (GRAPH_INPUT, GRAPH_OUTPUT)
-    )
-    content = _fields(GRAPH_NODE, before.nodes) + b"".join(own) + _fields(GRAPH_NODE, after.nodes)
-    return content + _fields(GRAPH_CONSTANT, [*before.constants, *after.constants])
 
 
 def _pruned(graph: bytes, needed: set[str]) -> bytes:
@@ -351,11 +313,8 @@ def _words(message: int | memoryview, wanted: int) -> list[str]:
 
 def _ends(inputs: Values, outputs: Values) -> bytes:
     """The inputs and outputs of a graph."""
-    return b"".join(
-        _field(number, _value(name, *kind))
-        for number, values in ((GRAPH_INPUT, inputs), (GRAPH_OUTPUT, outputs))
-        for name, kind in values.items()
-    )
+    named = ((_value(name, *kind) for name, kind in values.items()) for values in (inputs, outputs))
+    return _fields(GRAPH_INPUT, next(named)) + _fields(GRAPH_OUTPUT, next(named))
 
 
 def _value(name: str, kind: int, shape: Sequence[str | int]) -> bytes:

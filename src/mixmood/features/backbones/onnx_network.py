@@ -15,18 +15,13 @@ from numpy.typing import NDArray
 from mixmood.core.errors import BackboneError, ShapeError, errors_as
 from mixmood.core.listener import Listener
 from mixmood.features.backbones.backbone import PREPROCESSING, Backbone
-from mixmood.features.backbones.devices import (
-    CPU,
-    is_surely_cpu,
-    onnx_runtime,
-    open_on_device,
-)
+from mixmood.features.backbones.devices import CPU, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx_graph import (
     FLOAT,
-    UINT8,
+    FLOAT16,
+    IMAGES,
     GraphPart,
     Values,
-    add_grid,
     extended,
 )
 from mixmood.features.backbones.view import DEPTHS, LAST, MIDDLE, Offer, View
@@ -78,18 +73,22 @@ FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(doub
 class MiddleLayer:
     """Activations within a graph from `images`, uint8 (n, side, side, 3), to `features`."""
 
-    layer: str
-    """Their name, of shape (n, channels, height, width)."""
-    n_channels: int
+    layer: str  # their name, of shape (n, channels, height, width)
+    width: int  # the number of features of the block: channels * 4
 
     def add(self, part: GraphPart) -> str:
-        """The name of the block `middle`, computed from the activations."""
-        return add_grid(part, self.layer)
+        """The name of the block `middle`: the activations averaged over a 2 x 2 grid.
 
-    @property
-    def width(self) -> int:
-        """The number of features of the block."""
-        return 4 * self.n_channels
+        It works at every even height and width. The means are rounded to half precision.
+        """
+        halves = part.node("Split", self.layer, n_outputs=2, axis=2)
+        rows = []
+        for half in (halves, f"{halves}_1"):
+            cells = part.node("Split", half, n_outputs=2, axis=3)
+            means = [part.node("GlobalAveragePool", cell) for cell in (cells, f"{cells}_1")]
+            rows.append(part.node("Concat", *means, axis=3))
+        grid = part.node("Flatten", part.node("Concat", *rows, axis=2), axis=1)
+        return part.node("Cast", part.node("Cast", grid, to=FLOAT16), to=FLOAT)
 
     def graph(self, model: bytes, last: Values) -> bytes:
         """The model with the block as an output, beside the last layer, or alone."""
@@ -99,7 +98,7 @@ class MiddleLayer:
             model,
             GraphPart(),
             part,
-            inputs={"images": (UINT8, ["n", "side", "side", 3])},
+            inputs=IMAGES,
             outputs={**last, MIDDLE: (FLOAT, ["n", self.width])},
             metadata={},
             is_pruned=not last,
@@ -133,16 +132,15 @@ class OnnxBackbone(Backbone):
         """Take the network as the bytes of its file; it is loaded when it is first needed.
 
         Args:
-            resolutions: Other sides that may be chosen; the given one only by default.
+            resolutions: The sides that may be chosen; the given one only by default.
             session: The session for `network`, if it is already open.
             input_format: How pixels are prepared; unchanged uint8 by default.
             output: The output that holds the features; the first by default.
             fixed_batch: The batch size, for a graph that takes no other or whose features might
                 depend on it in the last bits; short batches are filled with copies.
-            width: The number of features, if it is known without loading the network. With
-                `output`, a run that finds all features in the cache need not load it.
-            middle: Where the block `middle` comes from, if the network offers it; `width` must
-                be known.
+            width: The number of features. If `output` is also given, a run that finds all
+                features in the cache need not load the network.
+            middle: Where the block `middle` comes from; `width` must be given.
         """
         self.name, self.network, self.resolution = name, network, resolution
         self.input_format = input_format or InputFormat()
@@ -160,20 +158,21 @@ class OnnxBackbone(Backbone):
     @property
     def blocks(self) -> dict[str, int]:
         """Name and width of the blocks that `embed` computes."""
-        return {name: self._width_of(name) for name in self._names}
+        return self._widths(self._names)
 
     @property
     def _names(self) -> tuple[str, ...]:
         own = DEPTHS[self.depth]
         return (LAST, *own) if self._with_last and LAST not in own else own
 
-    def _width_of(self, name: str) -> int:
-        return self._last_width if name == LAST or self._middle is None else self._middle.width
+    def _widths(self, names: tuple[str, ...]) -> dict[str, int]:
+        middle = self._middle.width if self._middle else 0
+        return {name: self._last_width if name == LAST else middle for name in names}
 
     @cached_property
     def width(self) -> int:  # type: ignore[override]
         """The number of features of an image in this view; if not known, found by a trial run."""
-        return sum(map(self._width_of, DEPTHS[self.depth]))
+        return sum(self._widths(DEPTHS[self.depth]).values())
 
     @cached_property
     def _last_width(self) -> int:
@@ -216,8 +215,9 @@ class OnnxBackbone(Backbone):
     def use_device(self, device: str, listener: Listener | None = None) -> None:
         """Compute on this device from now on; BackboneError if it cannot be used."""
         if not is_surely_cpu(device):
-            found = open_on_device(self._graph(False), session_options(), device, listener)
-            self._sessions[False], self.device = found
+            self._sessions[False], self.device = open_on_device(
+                self._graph(False), device, listener
+            )
 
     def _graph(self, is_middle_only: bool) -> bytes:
         if self._middle is None or self._known_width is None:
@@ -225,22 +225,16 @@ class OnnxBackbone(Backbone):
         last: Values = {"features": (FLOAT, ["n", self._known_width])}
         return self._middle.graph(self.network, {} if is_middle_only else last)
 
-    def _session_for(self, blocks: tuple[str, ...]) -> Any:
-        """A session that computes these blocks. It may compute `middle` too, which takes no time.
+    def _session(self, is_middle_only: bool = False) -> Any:
+        """A session; that of the last layer computes `middle` too, which takes no time.
 
         Without the last layer it needs a quarter less time at 224 pixels, a third less at 96.
         """
-        is_middle_only = blocks == (MIDDLE,)
         with self._opening:
             if is_middle_only not in self._sessions:
                 graph = self._graph(is_middle_only)
-                session = open_on_device(graph, session_options(), self.device)[0]
-                self._sessions[is_middle_only] = session
+                self._sessions[is_middle_only] = open_on_device(graph, self.device)[0]
             return self._sessions[is_middle_only]
-
-    @property
-    def _session(self) -> Any:
-        return self._session_for((LAST,))
 
     def graph_names(self) -> tuple[str, str] | None:
         """The graph's input and its last layer, if it can be a part of another graph; else None.
@@ -250,12 +244,10 @@ class OnnxBackbone(Backbone):
         """
         if self.is_batch_dependent or self._is_fixed:
             return None
-        output = next(one for one in self._session.get_outputs() if one.name == self._output)
-        is_plain = output.type == "tensor(float)" and self.input_format.dtype in (
-            "uint8",
-            "float32",
-        )
-        return (self.input_name, self._output) if is_plain and len(output.shape) == 2 else None
+        output = next(one for one in self._session().get_outputs() if one.name == self._output)
+        is_plain = output.type == "tensor(float)" and len(output.shape) == 2
+        is_plain &= self.input_format.dtype in ("uint8", "float32")
+        return (self.input_name, self._output) if is_plain else None
 
     def add_blocks(self, part: GraphPart) -> dict[str, str]:
         """The names of the blocks of the view in a graph that continues this network's own.
@@ -270,11 +262,11 @@ class OnnxBackbone(Backbone):
     @cached_property
     def input_name(self) -> str:
         """The name of the graph's input."""
-        return str(self._session.get_inputs()[0].name)
+        return str(self._session().get_inputs()[0].name)
 
     @cached_property
     def _output(self) -> str:
-        return self._known_output or str(self._session.get_outputs()[0].name)
+        return self._known_output or str(self._session().get_outputs()[0].name)
 
     @cached_property
     def fingerprint(self) -> str:  # type: ignore[override]
@@ -324,7 +316,7 @@ class OnnxBackbone(Backbone):
         # A graphics card runs one batch at a time, and DirectML's sessions require that.
         turn = nullcontext() if self.device == CPU else self._running
         with errors_as(BackboneError, start, "Choose another resolution or layout."), turn:
-            found = self._session_for(self._names).run(outputs, inputs)
+            found = self._session(self._names == (MIDDLE,)).run(outputs, inputs)
         parts = [self._checked(self._pooled(np.asarray(one)), len(batch)) for one in found]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))[:n_images]
 
@@ -349,20 +341,6 @@ class OnnxBackbone(Backbone):
                 "Check the range, mean and std of its input."
             )
         return features
-
-
-def open_session(model: bytes, n_threads: int = 1) -> Any:
-    """An ONNX Runtime session on the CPU that reports errors only."""
-    return open_on_device(model, session_options(n_threads), CPU)[0]
-
-
-def session_options(n_threads: int = 1) -> Any:
-    """Options for `n_threads` threads that report errors only."""
-    options = onnx_runtime().SessionOptions()
-    options.intra_op_num_threads = n_threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    return options
 
 
 def check_batch(batch: NDArray[np.uint8], resolution: int) -> None:

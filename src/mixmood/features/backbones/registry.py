@@ -30,7 +30,7 @@ def efficientnet_lite0(resolution: int | None = None) -> Backbone:
         resolutions=RESOLUTIONS,
         output="features",
         width=1280,
-        middle=MiddleLayer("v126", 672),
+        middle=MiddleLayer("v126", 4 * 672),
     )
 
 

@@ -19,12 +19,10 @@ HALF = (MIDDLE,)
 The rounding changed the accuracy on test images of none of 24 heads (four development tasks, three
 seeds). The last layer stays in single precision: distances are reported with all their digits.
 """
-RESOLUTIONS = (96, 160, 224)
-"""The resolutions that are compared where a network takes any."""
+RESOLUTIONS = (96, 160, 224)  # the resolutions that are compared where a network takes any
 TINY = 1e-12
 
-Blocks = Mapping[str, Array]
-"""Raw features by the name of the block, each of shape (n, d)."""
+Blocks = Mapping[str, Array]  # raw features by the name of the block, each of shape (n, d)
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,8 @@ class BackboneView:
 class Offer:
     """The views among which a backbone lets one choose: each resolution with each depth."""
 
-    name: str
-    """Of the backbone."""
-    resolutions: tuple[int, ...]
-    """From the cheapest on."""
+    name: str  # of the backbone
+    resolutions: tuple[int, ...]  # from the cheapest on
     depths: tuple[str, ...] = (LAST,)
 
     def views(self, resolution: int | None = None, depth: str | None = None) -> tuple[View, ...]:
