@@ -333,7 +333,7 @@ def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener)
         side = plan.resolution if isinstance(plan.resolution, int) else saved.resolution
         network = load_backbone(name, side, plan.device, listener=listener)
         depth = saved.depth if plan.depth == AUTO else plan.depth
-        if depth in network.offer.depths:
+        if depth in network.depths:
             network = network.at(View(side, depth))
     if (network_digest(network) if network else "") != saved.backbone:
         is_other = plan.backbone != DEFAULT_BACKBONE or {plan.resolution, plan.depth} != {AUTO}

@@ -22,11 +22,11 @@ from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, scaled_al
 from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.evidence.labelled import MOST_JUDGED
 from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
-from mixmood.features.backbones.backbone import Backbone, asked_views
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import is_auto, load_backbone, names_to_compare
 from mixmood.features.backbones.view import BackboneView
 from mixmood.features.extract import Extractor
-from mixmood.features.plan import ViewPlan
+from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import CheckPlan, FilterPlan, NextPlan
 from mixmood.ssl.plan import TrainingRunPlan
@@ -121,7 +121,7 @@ def _chosen_view(
     candidates = tuple(
         BackboneView(name, view)
         for name, network in networks.items()
-        for view in asked_views(network, plan.resolution, plan.depth)
+        for view in network.views(plan.resolution, plan.depth)
     )
 
     def chosen(choice: ViewChoice, evidence: ViewEvidence | None = None) -> ChosenView:
@@ -147,13 +147,13 @@ def _chosen_view(
         return chosen(ViewChoice(candidates[-1], why))
 
 
-def largest_asked(plan: ViewPlan, listener: Listener) -> Backbone:
+def largest_asked(plan: ExtractionPlan, listener: Listener) -> Backbone:
     """The backbone in the view that was asked for; in its largest where no labels can decide."""
     network = _loaded(plan.backbone, plan, listener)
-    return network.at(asked_views(network, plan.resolution, plan.depth)[-1])
+    return network.at(network.views(plan.resolution, plan.depth)[-1])
 
 
-def _loaded(name: str, plan: ViewPlan, listener: Listener) -> Backbone:
+def _loaded(name: str, plan: ExtractionPlan | TrainingRunPlan, listener: Listener) -> Backbone:
     side = plan.resolution if isinstance(plan.resolution, int) else None
     return load_backbone(name, side, plan.device, listener=listener)
 

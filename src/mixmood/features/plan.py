@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import (
@@ -51,26 +51,6 @@ def labels_option(**how: Any) -> Any:
         metavar="FILE.csv",
         **how,
     )
-
-
-class ViewPlan(Protocol):
-    """The options of a plan that decide how a backbone looks at images."""
-
-    @property
-    def backbone(self) -> str:
-        """Its name."""
-
-    @property
-    def resolution(self) -> int | str:
-        """Pixels a side."""
-
-    @property
-    def depth(self) -> str:
-        """Its layers."""
-
-    @property
-    def device(self) -> str:
-        """Where it computes."""
 
 
 def checked_view(resolution: Any, depth: Any) -> int | str:

@@ -223,7 +223,6 @@ def _fields_at(place: list[str]) -> list[str]:
 
 def check_names(config: Config) -> None:
     """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
-    from mixmood.features.backbones.backbone import asked_views
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.heads.registry import HEADS
 
@@ -237,7 +236,7 @@ def check_names(config: Config) -> None:
         for algorithm in grid.algorithms:
             check_name("algorithm of frozen features", algorithm, known)
         side = frozen.resolution if isinstance(frozen.resolution, int) else None
-        asked_views(load_backbone(frozen.backbone, side), frozen.resolution, frozen.depth)
+        load_backbone(frozen.backbone, side).views(frozen.resolution, frozen.depth)
     if TUNED in grid.regimes:
         _check_training(grid, config.tuned)
 

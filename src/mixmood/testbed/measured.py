@@ -14,7 +14,7 @@ from mixmood.data.readers.array import ImageArray
 from mixmood.data.splits import Pixels
 from mixmood.evidence.labelled import MOST_JUDGED, JudgedPart, LabelledEvidence
 from mixmood.evidence.view import ViewEvidence
-from mixmood.features.backbones.backbone import Backbone, asked_views
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import BackboneView
 from mixmood.features.extract import Extractor
@@ -57,7 +57,7 @@ def chosen_network(job: Job, images: Pixels, labels: Codes) -> Backbone:
     section = job.config.frozen
     side = section.resolution if isinstance(section.resolution, int) else None
     name, network = section.backbone, loaded_backbone(section.backbone, side)
-    views = asked_views(network, section.resolution, section.depth)
+    views = network.views(section.resolution, section.depth)
     view = views[-1]
     if len(views) > 1:
         pool, rows = ImageArray(images, "images"), range(min(len(images), MOST_JUDGED))

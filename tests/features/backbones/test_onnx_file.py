@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import BackboneError, OptionError
-from mixmood.features.backbones.backbone import asked_views
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.registry import load_backbone
 
@@ -112,7 +111,7 @@ def test_another_output_can_be_named(save, images):
 
 def test_a_network_of_one_size_offers_one_view(save):
     backbone = load_backbone(save() + "?range=255")
-    assert [str(view) for view in asked_views(backbone, "auto", "auto")] == ["64 px, last"]
+    assert [str(view) for view in backbone.views()] == ["64 px, last"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])

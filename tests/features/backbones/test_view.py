@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.fixtures.counted_pool import extract, n_embedded
+from tests.fixtures.counted_pool import Means, extract, n_embedded
 
 from mixmood.core.errors import OptionError
 from mixmood.features.backbones import onnx_network
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.backbones.view import DEPTHS, Offer, View, joined, split
+from mixmood.features.backbones.view import DEPTHS, View, joined, split
 from mixmood.features.extract import Extractor
 
 
@@ -17,7 +17,7 @@ def test_a_view_has_a_known_depth():
 
 
 def test_views_come_from_the_cheapest_to_the_dearest():
-    views = load_backbone().offer.views()
+    views = load_backbone().views()
     assert [str(view) for view in views[:4]] == [
         "96 px, last",
         "96 px, middle",
@@ -26,13 +26,12 @@ def test_views_come_from_the_cheapest_to_the_dearest():
     ]
     assert len(views) == 9
     assert str(views[-1]) == "224 px, both"
-    assert load_backbone().offer.views(128, "middle") == (View(128, "middle"),)
+    assert load_backbone(resolution=128).views(128, "middle") == (View(128, "middle"),)
 
 
 def test_a_depth_that_a_backbone_lacks_is_refused():
-    offer = Offer("net.onnx", (96, 224))
-    with pytest.raises(OptionError, match=r"net\.onnx offers the depth last only; got middle"):
-        offer.views(depth="middle")
+    with pytest.raises(OptionError, match="means offers the depth last only; got middle"):
+        Means().views(depth="middle")
     with pytest.raises(OptionError, match="untrained-wrn offers the depth last only; got both"):
         load_backbone("untrained-wrn", depth="both")
     with pytest.raises(OptionError, match="takes images of 32 pixels a side only; got 96"):

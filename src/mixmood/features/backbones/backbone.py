@@ -12,7 +12,7 @@ from mixmood.core.errors import BackboneError, OptionError, ShapeError
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.devices import AUTO, CPU
-from mixmood.features.backbones.view import LAST, RESOLUTIONS, Offer, View
+from mixmood.features.backbones.view import LAST, RESOLUTIONS, View
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
@@ -28,14 +28,13 @@ class Backbone(ABC):
     """
 
     name: str  # the name that users type
-    fingerprint: str
-    """A hex digest of weights, preprocessing and resolution, which decide every block."""
+    fingerprint: str  # a hex digest of weights, preprocessing and resolution, at any depth
     resolution: int  # the side, in pixels, of the images it takes
     width: int  # the number of features of an image in this view
     depth = LAST  # which of its layers are used
+    depths: tuple[str, ...] = (LAST,)  # which can be used
     batch_size = 16  # preferred batch size
-    is_batch_dependent = False
-    """Whether features depend on the other images of the batch; these are never cached."""
+    is_batch_dependent = False  # whether features depend on other images; these are never cached
     device = CPU  # where it computes
 
     @property
@@ -49,17 +48,35 @@ class Backbone(ABC):
         return {LAST: self.width}
 
     @property
-    def offer(self) -> Offer:
-        """The views that it can be used with."""
-        return Offer(self.name, (self.resolution,))
+    def resolutions(self) -> tuple[int, ...]:
+        """The resolutions that it can be used with, from the cheapest on."""
+        return (self.resolution,)
+
+    def views(self, resolution: int | str = AUTO, depth: str = AUTO) -> tuple[View, ...]:
+        """The views that these options allow, the cheapest first: several where one is auto.
+
+        The backbone must have been loaded at the resolution, if it is a number.
+        """
+        if depth != AUTO:
+            self.check_depth(depth)
+        sides = self.resolutions if resolution == AUTO else (self.resolution,)
+        depths = self.depths if depth == AUTO else (depth,)
+        return tuple(View(side, one) for side in sides for one in depths)
+
+    def check_depth(self, depth: str) -> None:
+        """Refuse a depth that it does not offer."""
+        if depth not in self.depths:
+            raise OptionError(
+                f"{self.name} offers the depth {' or '.join(self.depths)} only; got {depth}. "
+                "Leave the depth out."
+            )
 
     def at(self, view: View, *, with_last: bool = False) -> Self:
         """This network with another view; OptionError if it does not offer it.
 
-        Args:
-            with_last: Whether the last layer is computed also where the depth is without it.
+        With `with_last`, the last layer is computed also where the depth is without it.
         """
-        self.offer.check_depth(view.depth)
+        self.check_depth(view.depth)
         if view.resolution != self.resolution:
             raise OptionError(
                 f"{self.name} takes images of {self.resolution} pixels a side only; got "
@@ -79,18 +96,6 @@ class Backbone(ABC):
     @abstractmethod
     def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Blocks side by side, of images of shape (n, resolution, resolution, 3)."""
-
-
-def asked_views(
-    backbone: Backbone, resolution: int | str | None, depth: str | None
-) -> tuple[View, ...]:
-    """The views that these options allow, the cheapest first: several where one of them is auto.
-
-    The backbone must have been loaded at the resolution, if it is a number. None stands for the
-    backbone's own resolution, and for its last layer.
-    """
-    side = None if resolution == AUTO else backbone.resolution
-    return backbone.offer.views(side, LAST if depth is None else None if depth == AUTO else depth)
 
 
 def needed_backbone(backbone: Backbone | None, pool: ImageSource) -> Backbone:

@@ -24,7 +24,7 @@ from mixmood.features.backbones.onnx_graph import (
     Values,
     extended,
 )
-from mixmood.features.backbones.view import DEPTHS, LAST, MIDDLE, Offer, View
+from mixmood.features.backbones.view import DEPTHS, LAST, MIDDLE, View
 
 Triple = tuple[float, float, float]
 
@@ -148,7 +148,7 @@ class OnnxBackbone(Backbone):
         self._is_fixed = fixed_batch is not None
         self._weights_sha256 = hashlib.sha256(network).hexdigest()
         self._resolutions = resolutions or (resolution,)
-        self._depths = (LAST,) if middle is None else tuple(DEPTHS)
+        self.depths = (LAST,) if middle is None else tuple(DEPTHS)
         self._known_width, self._known_output, self._middle = width, output, middle
         self._with_last = False
         self._sessions: dict[bool, Any] = {} if session is None else {False: session}
@@ -182,13 +182,8 @@ class OnnxBackbone(Backbone):
         ramp = np.arange(self.resolution**2 * 3) % 256
         return self.embed(ramp.astype(np.uint8).reshape(1, self.resolution, self.resolution, 3))
 
-    @property
-    def offer(self) -> Offer:
-        """The resolutions at which the network works, and its depths."""
-        return Offer(self.name, self._working, self._depths)
-
     @cached_property
-    def _working(self) -> tuple[int, ...]:
+    def resolutions(self) -> tuple[int, ...]:
         """The resolutions without those that the network refuses, whatever its input says."""
         if self._known_width is not None or len(self._resolutions) == 1:
             return self._resolutions
@@ -205,7 +200,7 @@ class OnnxBackbone(Backbone):
         """This network with another view; weights and sessions are shared."""
         if len(self._resolutions) == 1:
             super().at(view)
-        Offer(self.name, self._resolutions, self._depths).check_depth(view.depth)
+        self.check_depth(view.depth)
         other = copy(self)
         for cached in ("width", "_last_width", "fingerprint"):
             other.__dict__.pop(cached, None)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import OptionError
 from mixmood.core.text import unknown_name
 
 LAST, MIDDLE, BOTH = "last", "middle", "both"
@@ -60,37 +59,6 @@ class BackboneView:
     def __str__(self) -> str:
         """The candidate as it is written for readers."""
         return f"{self.backbone} at {self.view}"
-
-
-@dataclass(frozen=True)
-class Offer:
-    """The views among which a backbone lets one choose: each resolution with each depth."""
-
-    name: str  # of the backbone
-    resolutions: tuple[int, ...]  # from the cheapest on
-    depths: tuple[str, ...] = (LAST,)
-
-    def views(self, resolution: int | None = None, depth: str | None = None) -> tuple[View, ...]:
-        """The views to compare, the cheapest first: one if resolution and depth are given.
-
-        >>> [str(view) for view in Offer("net", (96, 160)).views(depth="last")]
-        ['96 px, last', '160 px, last']
-        """
-        if depth is not None:
-            self.check_depth(depth)
-        sides = self.resolutions if resolution is None else (resolution,)
-        depths = self.depths if depth is None else (depth,)
-        return tuple(View(side, one) for side in sides for one in depths)
-
-    def check_depth(self, depth: str) -> None:
-        """Refuse a depth that the backbone does not offer."""
-        if depth not in DEPTHS:
-            raise unknown_name("depth", depth, DEPTHS)
-        if depth not in self.depths:
-            raise OptionError(
-                f"{self.name} offers the depth {' or '.join(self.depths)} only; got {depth}. "
-                "Leave the depth out."
-            )
 
 
 def joined(blocks: Blocks, depth: str) -> Array:
