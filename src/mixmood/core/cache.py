@@ -24,10 +24,9 @@ from mixmood.core.listener import Listener, Recorder, Silent
 
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+# Errors that a damaged file raises; SQLite's message may quote bytes that are not text.
 FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
-"""Errors that a damaged file raises; SQLite's message may quote bytes that are not text."""
-CLOSED = sqlite3.connect(":memory:")
-"""Stands for a file that cannot be used: it refuses everything, as a damaged file may."""
+CLOSED = sqlite3.connect(":memory:")  # refuses everything, as a damaged file may
 CLOSED.close()
 FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3

@@ -2,10 +2,8 @@
 
 import warnings
 
-PROBE = "probe"
-RUNS = "runs"
-UNITS = {PROBE: "pools", RUNS: "runs"}
-"""What the steps of a task are, where they are neither images nor the unit of its command."""
+PROBE, RUNS = "probe", "runs"
+UNITS = {PROBE: "pools", RUNS: "runs"}  # of tasks with other steps than those of the command
 
 
 class Listener:

@@ -18,10 +18,10 @@ R = TypeVar("R")
 
 KEY = "option"  # where a field's metadata holds its `OptionText`
 
+# The kinds of values that are checked; a field of several kinds is called by the first.
 KINDS: dict[Any, str] = {
     Path: "a path", int: "a whole number", float: "a number", str: "a word", bool: "a bool",
 }  # fmt: skip
-"""The kinds of values that are checked; a field of several kinds is called by the first."""
 
 
 @dataclass(frozen=True)
@@ -177,13 +177,3 @@ NETWORK_ALGORITHMS = (
 )  # fmt: skip
 SCORE_NAMES = ("knn", "prototypes", "subspace", "classifier", "combined")
 """Members of the families, for help texts that import none of them; a test compares them."""
-
-
-def either(names: tuple[str, ...], last: str = "") -> str:
-    """The names in a sentence.
-
-    >>> either(("a", "b"), "all"), either(("a", "b"))
-    ('a, b or all', 'a or b')
-    """
-    words = [*names, last] if last else list(names)
-    return f"{', '.join(words[:-1])} or {words[-1]}"

@@ -37,13 +37,13 @@ def either_form(count: int, one: str, many: str) -> str:
     return one if count == 1 else many
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], word: str = "and") -> str:
     """Names in a sentence.
 
-    >>> listed(["web"]), listed(["web", "clinic"]), listed(["web", "clinic", "lab"])
-    ('web', 'web and clinic', 'web, clinic and lab')
+    >>> listed(["web"]), listed(["web", "clinic"], "or"), listed(["web", "clinic", "lab"])
+    ('web', 'web or clinic', 'web, clinic and lab')
     """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 MOST_NAMES = 10_000  # entries of a folder that are compared with a wrong path

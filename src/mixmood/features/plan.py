@@ -16,14 +16,11 @@ from mixmood.core.text import unknown_name
 from mixmood.jobs.local import checked_jobs
 
 AUTO = "auto"
-DEPTH_NAMES = ("last", "middle", "both")
-"""Those of `mixmood.features.backbones.view`, without importing NumPy; a test compares them."""
-
+DEPTH_NAMES = ("last", "middle", "both")  # as in `view`, without NumPy; a test compares them
 BACKBONE_WORDS = (
     f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one "
     "whose classifier does best on the labelled images"
 )
-"""How a backbone is named, for help texts."""
 
 
 def same_option(plan: type, name: str, **how: Any) -> Any:

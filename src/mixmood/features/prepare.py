@@ -21,8 +21,7 @@ from mixmood.features.backbones.view import HALF, split
 
 CONSTANT = 1  # all pixels are equal at the resolution of the backbone
 POOR_RANGE = 2  # more than eight bits, and nearly black or nearly white by the range of its pool
-MOST_WAITING = 4 * 1024**2
-"""A thread that has read more bytes decodes them first, so that memory does not grow."""
+MOST_WAITING = 4 * 1024**2  # a thread that has read more bytes decodes them: memory is bounded
 
 
 @dataclass(slots=True)

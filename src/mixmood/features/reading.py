@@ -13,12 +13,9 @@ from mixmood.features.extract import Extractor
 from mixmood.features.sample import Sample
 
 SPARE = 4  # at most so many images are tried for each one wanted: bounds the time with broken files
-LEAST_ORDER = 1000
-"""An order has at least SPARE times so many images: gains need them, distances may not."""
-MOST_SHUFFLED = 2**20
-"""Larger pools are not shuffled as a whole: it would take a second for ten million images."""
-LABELLED, POOL = "labelled", "pool"
-"""The two sides. An order depends on the seed, the side and the number of images alone."""
+LEAST_ORDER = 1000  # an order has SPARE times so many images, which gains need
+MOST_SHUFFLED = 2**20  # larger pools are not shuffled: a second for ten million images
+LABELLED, POOL = "labelled", "pool"  # an order depends on seed, side and number of images alone
 
 
 def random_order(n_images: int, n_wanted: int, seed: int, side: str) -> Rows:
@@ -46,8 +43,7 @@ class Reading:
     order: Rows  # images of the pool in the order in which they are tried
     most: int  # the largest number of images that draws need
     extractor: Extractor
-    banned: frozenset[bytes] = frozenset()
-    """Contents of images that are left out: those that a model is tested on."""
+    banned: frozenset[bytes] = frozenset()  # contents of images that a model is tested on
 
     @classmethod
     def begin(

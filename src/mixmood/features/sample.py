@@ -19,8 +19,7 @@ from mixmood.features.backbones.view import LAST, Blocks, joined
 
 N_NAMED = 5  # how many unreadable images a warning names
 FEW_DISTINCT = 0.9  # a sample with a smaller share of distinct images gets a warning
-FEW_POOR_RANGE = 0.1
-"""Up to this share of nearly black or white images, there is no warning about the range."""
+FEW_POOR_RANGE = 0.1  # a larger share of nearly black or white images gets a warning
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +34,9 @@ class Sample:
     rows: Rows  # the index of each image in the pool, in the order asked for
     blocks: Blocks  # raw features by the name of the block, each of shape (n, d)
     n_tried: int
-    unreadable: tuple[tuple[int, str], ...] = ()
-    """The index of each image that could not be read, and why."""
+    unreadable: tuple[tuple[int, str], ...] = ()  # the index of each such image, and why
     n_constant: int = 0  # how many images tried have one value in all pixels
-    n_poor_range: int = 0
-    """How many images tried, of more than 8 bits, are nearly black or white by the pool's range."""
+    n_poor_range: int = 0  # and how many, of more than 8 bits, are black or white by the range
     depth: str = LAST  # which blocks the features consist of
     digests: tuple[bytes, ...] = ()  # a digest of each image file; none for a pool of features
     is_batch_dependent: bool = False  # whether equal images may have other features

@@ -17,8 +17,7 @@ from mixmood.measures.pairs import check_pair
 from mixmood.measures.registry import MEASURES, Measure
 
 TAIL = 0.1  # the share of all values at each end that goes into the outer bins
-AT_ONCE = 64
-"""Features counted in one matrix product: enough to be fast, few enough to stay in the cache."""
+AT_ONCE = 64  # features counted in one matrix product, which stay in the processor's cache
 
 
 @dataclass(frozen=True)

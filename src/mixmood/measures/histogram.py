@@ -11,8 +11,7 @@ from mixmood.core.errors import OptionError
 
 N_BINS = 15  # bins over the range of the first sample, as in the paper's code
 
-Overflow = Literal["count", "drop"]
-"""Values outside the first sample's range are counted in two outer bins, or dropped."""
+Overflow = Literal["count", "drop"]  # values outside the first sample's range
 
 
 @dataclass(frozen=True)

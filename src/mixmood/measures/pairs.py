@@ -18,8 +18,8 @@ Table = NDArray[np.float64]
 Metric = Literal["cityblock", "euclidean"]
 
 CANCELLED = 1e-6
-"""Squared distances below this part of the squared lengths have lost too many digits: with a pair
-of such rows, as of copies, all pairs are subtracted."""
+"""Squared distances below this part of the squared lengths, as of copies, have lost too many
+digits: then all pairs are subtracted."""
 
 
 def check_pair(x: Array, y: Array) -> None:

@@ -10,10 +10,9 @@ from mixmood.core.options import (
     DEFAULT_PROBE,
     MEASURE_NAMES,
     PROBE_ALGORITHMS,
-    either,
     option,
 )
-from mixmood.core.text import unknown_name
+from mixmood.core.text import listed, unknown_name
 from mixmood.features.plan import LoggedPlan, groups_option, labels_option
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class RankingPlan(LoggedPlan):
 
     measures: tuple[str, ...] = option(
         (DEFAULT_MEASURE,),
-        f"{either(MEASURE_NAMES, 'all')}; several may be given, the first one ranks.",
+        f"{listed((*MEASURE_NAMES, 'all'), 'or')}; several may be given, the first one ranks.",
         flag="--measure",
     )
     sample_size: int = option(80, "Images in a draw (tau).")
@@ -48,7 +47,7 @@ class RankingPlan(LoggedPlan):
         True, "Measure the gain of each pool; needs classes.", flag="--probe/--no-probe"
     )
     probe_algorithm: str = option(
-        DEFAULT_PROBE, f"The head that is trained with each pool: {either(PROBE_ALGORITHMS)}."
+        DEFAULT_PROBE, f"The head that is trained with each pool: {listed(PROBE_ALGORITHMS, 'or')}."
     )
     by: str = option(
         "gain", "Order the pools by gain or by distance; without a probe, by distance."

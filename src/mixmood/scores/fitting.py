@@ -18,26 +18,20 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.numerics.checks import checked_features
 
-FitArrays = Mapping[str, NDArray[Any]]
-"""Plain arrays by name: everything that scoring another row needs."""
+FitArrays = Mapping[str, NDArray[Any]]  # by name: everything that scoring another row needs
 
 AT_CENTRE = 1e-6
 """A row that is nearer to the centre than this part of its length has no direction: its cosines
-are 0. Copies of one image differ from their mean by rounding errors only, which a division by
-their length would magnify."""
+are 0. Copies of one image differ from their mean by rounding errors only."""
 N_BITS = 64
 FEWEST_FOLDS, MOST_FOLDS = 5, 10
-MOST_GROUPS = 8
-"""The largest number of groups of similar images that replace classes if there are no labels."""
+MOST_GROUPS = 8  # groups of similar images replace classes if there are no labels
 GROUP_SIZE = 20
-"""The mean size of these groups. Small groups are a product of chance. With them, a labelled image
-that is left out always has similar labelled images in the other folds; useful pool images do not,
-so that they seem foreign. On development tasks without classes, 40 labelled images and a half
-foreign pool, the mean error of the share is 0.09 with groups of 5, 0.065 with 10, 0.047 with 20
-and 0.07 with a single group."""
-MOST_TO_GROUP = 1000
-"""With more labelled images there are no groups: random folds have nearly equal parts of each
-class."""
+"""The mean size of these groups. Small ones are a product of chance: a labelled image that is left
+out then has similar ones in the other folds, useful pool images do not and seem foreign. With 40
+labelled images and a half foreign pool, the mean error of the share is 0.09 with groups of 5, 0.065
+with 10, 0.047 with 20 and 0.07 with a single group."""
+MOST_TO_GROUP = 1000  # of more images, random folds have nearly equal parts of each class
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -146,8 +140,8 @@ def compared_rows(labelled: Array, pool: Array) -> ComparedRows:
 
 
 FitRows = Callable[[ComparedRows, Codes | None, Array | None], Fit]
-"""A score from rows, labels or None, and the importance of each labelled image, shape (n,), or
-None if they count the same; only cross-fitted scores use it."""
+"""From rows, labels or None, and the importance of each labelled image or None if they count the
+same, which only cross-fitted scores use."""
 
 
 def row_positions(rows: Array) -> NDArray[np.float64]:

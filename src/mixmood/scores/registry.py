@@ -30,13 +30,10 @@ class ScoreFamily:
     """A way to score images: larger is more like the labelled ones."""
 
     fit: FitRows
-    apply: Callable[[FitArrays, Array], Array]
-    """From the fit's arrays and the signed roots of any rows to their scores."""
+    apply: Callable[[FitArrays, Array], Array]  # from the fit's arrays and signed roots of rows
     arrays: tuple[str, ...]  # the names of the fit's arrays; a saved score must have them
     needs_labels: bool = False  # whether the fit needs the classes of the labelled images
-    is_cross_fitted: bool = False
-    """Whether useful pool images are scored exactly as labelled ones, which the useful share
-    needs."""
+    is_cross_fitted: bool = False  # whether useful pool images are scored as labelled ones are
 
 
 LINEAR = ("centre", "weights", "labelled_folds")

@@ -6,8 +6,7 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import ComparedRows, Fit, FitArrays
 
-SOFTNESS = 0.1
-"""Directions whose squared singular value is far below this count as outside the subspace."""
+SOFTNESS = 0.1  # directions of a squared singular value far below this are outside the subspace
 
 
 def fit_subspace(compared: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:

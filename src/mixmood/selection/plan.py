@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
-from mixmood.core.text import check_name, in_percent
+from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, option
+from mixmood.core.text import check_name, in_percent, listed
 from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option, labels_option
 from mixmood.jobs.local import BACKENDS, LOCAL
 
@@ -37,7 +37,7 @@ class FilterPlan(LoggedPlan):
         "instead of --keep.",
         metavar="SHARE",
     )
-    score: str = option(DEFAULT_SCORE, f"{either(SCORE_NAMES)}.")
+    score: str = option(DEFAULT_SCORE, f"{listed(SCORE_NAMES, 'or')}.")
     balance: bool = option(False, "Keep as many images of each class.", flag="--balance")
     diverse: float = option(
         0.0, "Above 0, up to 1: keep the half of the images that differ most.", metavar="WEIGHT"

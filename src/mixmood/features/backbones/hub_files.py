@@ -132,8 +132,8 @@ def _snapshot(name: str, revision: str | None, is_local: bool) -> Path:
     )
 
 
+# Families with a tower for texts too, and the class of the tower for images.
 VISION_TOWERS = {"clip": "CLIPVisionModelWithProjection", "siglip": "SiglipVisionModel"}
-"""Families with a tower for images and one for texts, and the class of the image tower."""
 
 
 def import_transformers() -> Any:

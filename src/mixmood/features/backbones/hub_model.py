@@ -118,8 +118,7 @@ def vector_of(output: Any, pooling: str) -> NDArray[np.float32]:
 
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-BATCH_PIXELS = 16 * 224 * 224
-"""Pixels in a batch on a processor; its activations stay below about a gigabyte."""
+BATCH_PIXELS = 16 * 224 * 224  # on a processor; activations stay below about a gigabyte
 TIMES_ON_A_CARD = 4  # a batch on a graphics card is so many times larger
 
 

@@ -60,8 +60,7 @@ def _numbers(text: str) -> list[float]:
 
 
 PREFIX = "mixmood."
-LARGEST_BATCH, LARGEST_SIDE = 1024, 4096
-"""Larger values are a mistake or an attack: a whole batch is held in memory."""
+LARGEST_BATCH, LARGEST_SIDE = 1024, 4096  # more is a mistake or an attack on the memory
 KINDS = {"tensor(uint8)": "uint8", **FLOATS}
 
 

@@ -21,8 +21,7 @@ KINDS = {
 }
 OPSET, IR_VERSION = 17, 8
 
-Values = Mapping[str, tuple[int, Sequence[str | int]]]
-"""Type and shape of inputs or outputs, by name; a word in a shape stands for any size."""
+Values = Mapping[str, tuple[int, Sequence[str | int]]]  # type and shape; a word is any size
 Weights = Mapping[str, NDArray[np.float32]]  # the tensors of a checkpoint by name
 
 IMAGES: Values = {"images": (UINT8, ["n", "side", "side", 3])}

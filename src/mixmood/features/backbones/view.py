@@ -10,8 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.text import unknown_name
 
 LAST, MIDDLE, BOTH = "last", "middle", "both"
-DEPTHS = {LAST: (LAST,), MIDDLE: (MIDDLE,), BOTH: (LAST, MIDDLE)}
-"""The blocks of features that each depth consists of, in this order."""
+DEPTHS = {LAST: (LAST,), MIDDLE: (MIDDLE,), BOTH: (LAST, MIDDLE)}  # the blocks of each depth
 HALF = (MIDDLE,)
 """Blocks whose values are rounded to half precision by the network, and so kept in the cache.
 
