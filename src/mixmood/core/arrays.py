@@ -27,10 +27,7 @@ def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def read_arrays(path: Path, most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
-    """The arrays by name; ValueError if they take more bytes than allowed.
-
-    A damaged file raises many other kinds of errors: catch Exception.
-    """
+    """The arrays by name; ValueError if too large, and many other errors of a damaged file."""
     with zipfile.ZipFile(path) as archive:
         n_bytes = sum(member.file_size for member in archive.infolist())
     if n_bytes > most_bytes:

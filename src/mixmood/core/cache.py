@@ -10,10 +10,9 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,6 @@ CLOSED = sqlite3.connect(":memory:")  # refuses everything, as a damaged file ma
 CLOSED.close()
 FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
-MOST_MB = 999_999_999
 INDEX_SHARE = 8  # indexes may take an eighth of the limit: features cost more to compute
 # The date of an entry is renewed only after this time, so that most reads write nothing.
 RENEWAL_S = 3600
@@ -64,7 +62,7 @@ class CacheInfo:
     limit_bytes: int
 
 
-class FeatureCache:
+class FeatureCache(AbstractContextManager["FeatureCache"]):
     """A map from keys (content and network, hashed) to rows of float32, and indexes of archives.
 
     Any number of threads and processes may use the file at once. A crash at any point leaves it
@@ -102,10 +100,6 @@ class FeatureCache:
         self.put({})
         with self._lock:
             self._drop_connection()
-
-    def __enter__(self) -> Self:
-        """Enter a block that closes the file at its end."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close."""
@@ -303,10 +297,7 @@ def _directory(where: str | Path | None) -> str | Path | None:
 
 
 def cache_directory() -> Path | None:
-    """The directory of the user's cache: MIXMOOD_CACHE, or the system's cache directory.
-
-    None if MIXMOOD_CACHE is "none", and for a user without a home directory.
-    """
+    """MIXMOOD_CACHE, or the system's cache directory; None for "none", or without a home."""
     from platformdirs import user_cache_dir
 
     chosen = os.environ.get("MIXMOOD_CACHE")
@@ -323,7 +314,7 @@ def limit_from_environment() -> int:
     # The length is checked first: Python refuses numbers of thousands of digits.
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < 1:
         raise OptionError(
-            f"MIXMOOD_CACHE_MB must be a whole number of megabytes, from 1 to {MOST_MB}; "
+            f"MIXMOOD_CACHE_MB must be a whole number of megabytes, from 1 to 999999999; "
             f"got '{text[:20]}'."
         )
     return int(text) * 1024**2

@@ -24,11 +24,8 @@ class Interrupt:
 
 @contextmanager
 def _handled_by(handler: Handler) -> Iterator[None]:
-    """Within, `handler` gets the signals that Python handles; no change in other threads.
-
-    A signal that is ignored, or that Python has left to its host or the system, is left alone.
-    """
-    # Only the main thread may set handlers.
+    """Within, `handler` gets the signals that Python handles; no change in other threads."""
+    # Only the main thread may set handlers. Ignored signals, and those of a host, are left alone.
     ends = ENDS if threading.current_thread() is threading.main_thread() else ()
     handled = {number: before for number in ends if callable(before := signal.getsignal(number))}
     try:

@@ -16,6 +16,7 @@ from mixmood.core.text import check_name
 P = TypeVar("P")
 R = TypeVar("R")
 
+PLAN_HELP = "The options as one object; options that are given by name replace its fields."
 KEY = "option"  # where a field's metadata holds its `OptionText`
 
 # The kinds of values that are checked; a field of several kinds is called by the first.
@@ -60,11 +61,8 @@ def plan_fields(plan: Any) -> list[Field[Any]]:
 def plan_from(plan: type[P], options: Mapping[str, Any], start: Any = None) -> P:
     """The plan with these options; an unknown name is refused, and the nearest name offered.
 
-    Args:
-        options: Values by the name of their field. NumPy's numbers become Python's, which can be
-            written as JSON; a path becomes text where a word is wanted.
-        start: A plan of this kind, or of one that it extends, which gives the other values; the
-            defaults if None.
+    NumPy's numbers become Python's, which can be written as JSON. `start` is a plan of this kind,
+    or of one that it extends, which gives the other values; the defaults if None.
 
     >>> @dataclass(frozen=True)
     ... class Plan:
@@ -84,10 +82,7 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: Any = None) -> P
 
 
 def _plain(value: Any, hint: Any) -> Any:
-    """A number of NumPy as Python's own, a path as text where a word is wanted; else the value.
-
-    Where several values may be given, one of them or a list becomes a tuple.
-    """
+    """Python's own number, a path as text and one of several as a tuple where these are wanted."""
     if get_origin(hint) is tuple and str in get_args(hint):
         values = (value,) if isinstance(value, str | os.PathLike) else value
         return tuple(map(os.fspath, values)) if isinstance(values, list | tuple) else value
@@ -117,7 +112,7 @@ def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
         named = [_parameter(one, get_type_hints(kind)[one.name]) for one in plan_fields(kind)]
         every = sorted([*parameters.values(), described, *named], key=lambda one: one.kind)
         call.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
-        texts = {"plan": PLAN_HELP} | {k: text.help for k, text in option_texts(kind).items()}
+        texts = {"plan": PLAN_HELP} | {name: text.help for name, text in option_texts(kind).items()}
         wrapper = TextWrapper(99, " " * 8, " " * 12, break_long_words=False, break_on_hyphens=False)
         lines = [wrapper.fill(f"{name}: {help}") for name, help in texts.items()]
         call.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), *lines, "    "])
@@ -126,19 +121,13 @@ def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
     return decorate
 
 
-PLAN_HELP = "The options as one object; options that are given by name replace its fields."
-
-
 def _parameter(one: Field[Any], hint: Any) -> Parameter:
     default = one.default if one.default_factory is MISSING else one.default_factory()
     return Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def check_kinds(plan: Any) -> None:
-    """Refuse values that are not of the kind their field declares: numbers, words, bools, paths.
-
-    A default of None means that the value is chosen later.
-    """
+    """Refuse values that are not of the kind their field declares: numbers, words, bools, paths."""
     hints = get_type_hints(type(plan))
     for one in fields(plan):
         name, value = one.name, getattr(plan, one.name)

@@ -50,11 +50,8 @@ MOST_NAMES = 10_000  # entries of a folder that are compared with a wrong path
 
 
 def near_path(path: Path) -> str:
-    """A sentence with the path that was probably meant; empty if none is near.
-
-    The first part of the path that does not exist is compared with the names in its folder.
-    """
-    missing = path
+    """A sentence with the path that was probably meant; empty if none is near."""
+    missing = path  # its first part that does not exist
     while not missing.parent.exists() and missing != missing.parent:
         missing = missing.parent
     try:

@@ -170,8 +170,7 @@ class Extractor:
     def read(self, pool: Pool, rows: Sequence[int] | Rows | None = None) -> Sample:
         """The readable images among `rows`, in this order; all of the pool if None.
 
-        Features of a pool of features are used as they are. ShapeError for a pool of images if
-        there is no backbone.
+        ShapeError for a pool of images if there is no backbone.
         """
         asked = np.asarray(np.arange(len(pool)) if rows is None else rows, dtype=np.int64)
         if isinstance(pool, FeatureSource):
@@ -189,10 +188,7 @@ class Extractor:
         pool: ImageSource,
         rows: Sequence[int] | Rows,
     ) -> dict[BackboneView, Sample]:
-        """One sample by each candidate, of the same images: each is read and decoded once.
-
-        The networks have the names that the candidates name.
-        """
+        """One sample by each candidate, whose network it names, of the same images read once."""
         depths: dict[tuple[str, int], str] = {}
         for one in candidates:
             place = one.backbone, one.view.resolution

@@ -35,10 +35,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Prepared:
-    """An image during extraction; one thread after the other fills in its fields.
-
-    In the end every backbone has a row for it, or `problem` says why none has.
-    """
+    """An image during extraction: in the end every backbone has a row, or there is a problem."""
 
     place: int  # its position among the images asked for
     where: str  # its name in messages
@@ -83,7 +80,8 @@ class Preparer:
         waiting: list[Prepared] = []
         for place, index in numbered:
             waiting.append(self._read(place, index))
-            n_bytes = sum(n_waiting_bytes(image.raw) for image in waiting)
+            raws = (image.raw for image in waiting if image.raw is not None)
+            n_bytes = sum(len(raw) if isinstance(raw, bytes) else raw.nbytes for raw in raws)
             if self._is_eager or n_bytes > MOST_WAITING:
                 self._look_up(waiting)
                 with self.cores:
@@ -179,10 +177,7 @@ class Preparer:
 
 
 def kept_row(row: NDArray[np.float32], block: str, flags: int) -> NDArray[np.float32]:
-    """The row that the cache keeps: the features, and after them the flags if there are any.
-
-    Blocks of half precision are packed: two values take the place of one.
-    """
+    """The row that the cache keeps: features, of HALF packed in pairs, then flags if any."""
     kept = row.astype(np.float16).view(np.float32) if block in HALF else row
     return np.append(kept, np.float32(flags)) if flags else kept
 
@@ -190,10 +185,7 @@ def kept_row(row: NDArray[np.float32], block: str, flags: int) -> NDArray[np.flo
 def read_row(
     kept: NDArray[np.float32] | None, block: str, width: int
 ) -> tuple[NDArray[np.float32], int] | None:
-    """Features and flags of a row of the cache; None for a row that cannot be of this block.
-
-    A row of another length is not of this block, even if its checksum is right.
-    """
+    """Features and flags of a row of the cache; None if its length is not that of the block."""
     n_kept = width // 2 if block in HALF else width
     if kept is None or len(kept) not in (n_kept, n_kept + 1):
         return None
@@ -201,13 +193,6 @@ def read_row(
     is_known = flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE)
     features = row.view(np.float16).astype(np.float32) if block in HALF else row
     return features, int(flags) if is_known else 0
-
-
-def n_waiting_bytes(raw: bytes | Picture | None) -> int:
-    """How much memory an image takes while it waits to be decoded."""
-    if raw is None:
-        return 0
-    return len(raw) if isinstance(raw, bytes) else raw.nbytes
 
 
 def content_digest(raw: bytes | Picture) -> bytes:

@@ -71,12 +71,13 @@ class Reading:
         """
         wanted = n_images if beyond else min(n_images, self.most)
         known = self.banned | frozenset(() if left_out is None else left_out.contents)
-        sample = _without(self.sample, known)
+        sample = self.sample.where(~self.sample.is_among(known))
         order = self.order[: SPARE * max(wanted, self.most)]
         while len(sample) < wanted and sample.n_tried < len(order):
             n_missing = wanted - len(sample)
             rows = order[sample.n_tried : sample.n_tried + n_missing]
-            sample = sample + _without(self.extractor.read(self.pool, rows), known)
+            read = self.extractor.read(self.pool, rows)
+            sample = sample + read.where(~read.is_among(known))
         return replace(self, sample=sample)
 
     @property
@@ -118,9 +119,3 @@ class Reading:
             are_copies = either_form(n_copies, one, many)
             copies = (f"{n_copies} of {sample.n_tried} images tried {are_copies} left out.",)
         return (*notes, *sample.warnings, *copies, *sample.repetition_warning)
-
-
-def _without(sample: Sample, contents: frozenset[bytes]) -> Sample:
-    if not contents:
-        return sample
-    return sample.where(np.array([one not in contents for one in sample.contents], bool))

@@ -70,8 +70,11 @@ class Sample:
 
     def is_copy_of(self, other: "Sample") -> NDArray[np.bool_]:
         """Which images are also in the other sample, shape (n,)."""
-        known = frozenset(other.contents)
-        return np.array([content in known for content in self.contents], dtype=bool)
+        return self.is_among(frozenset(other.contents))
+
+    def is_among(self, contents: frozenset[bytes]) -> NDArray[np.bool_]:
+        """Which images have one of these contents, shape (n,)."""
+        return np.array([content in contents for content in self.contents], dtype=bool)
 
     @cached_property
     def features(self) -> Array:

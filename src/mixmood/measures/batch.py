@@ -106,14 +106,9 @@ def partition_distances(
 ) -> NDArray[np.float64]:
     """Each measure from the first to the second side of each partition, (measures, partitions).
 
-    The histograms span the middle of all rows, not the range of the first side. Both sides then
-    have the same bins in every partition, and a few rows far away, which are in the outer bins,
-    do not make the other bins wide.
-
-    Args:
-        rows: All feature vectors, shape (n, d).
-        is_first: For each partition, which rows are on the first side, shape (partitions, n).
-        names: Names of the measures.
+    `is_first` says for each partition which rows are on the first side, shape (partitions, n). The
+    histograms span the middle of all rows: both sides have the same bins in every partition, and a
+    few rows far away, which are in the outer bins, do not make the other bins wide.
     """
     measures = [MEASURES[name] for name in names]
     distances = np.zeros((len(names), len(is_first)))

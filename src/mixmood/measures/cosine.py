@@ -15,12 +15,8 @@ def cosine_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow =
     it is not symmetric, because x alone sets the bins, and it does not change when a feature is
     scaled or shifted.
 
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-        bins: Equal bins over the range of each feature of x.
-        overflow: "count" puts values of y outside that range in two outer bins; "drop" leaves
-            them out, as the paper's authors did; an empty histogram then has the largest distance.
+    With overflow "count", values of y outside that range are in two outer bins; "drop" leaves them
+    out, as the paper's authors did, and an empty histogram then has the largest distance.
 
     Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
 

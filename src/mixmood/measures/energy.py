@@ -12,10 +12,6 @@ def energy_distance(x: Array, y: Array) -> float:
     2 mean|x_i - y_j| - mean|x_i - x_k| - mean|y_j - y_l|, over all pairs. It is 0 when the
     samples are equal, never negative, and unbounded as they move apart.
 
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-
     Source: Szekely and Rizzo, "Energy statistics", J. Stat. Plan. Inference, 2013.
 
     >>> energy_distance(np.zeros((4, 1)), np.full((6, 1), 3.0))

@@ -106,16 +106,14 @@ def compare(
     """
     for y in others:
         check_pair(x, y)
-    measures = [MEASURES[name] for name in names]
-    table = np.empty((len(names), len(others)))
-    needs_histograms = any(measure.between_histograms for measure in measures)
-    if needs_histograms:
+    measures, shares = [MEASURES[name] for name in names], list[Array]()
+    if any(measure.between_histograms for measure in measures):
         edges = Bins.over(x, N_BINS)
-        shares_x = edges.shares(x, overflow)
-    for column, y in enumerate(others):
-        if needs_histograms:
-            shares_y = edges.shares(y, overflow)
-        for row, measure in enumerate(measures):
-            between = measure.between_histograms
-            table[row, column] = between(shares_x, shares_y) if between else measure(x, y)
+        shares = [edges.shares(rows, overflow) for rows in (x, *others)]
+    table = np.empty((len(names), len(others)))
+    for row, measure in enumerate(measures):
+        between = measure.between_histograms
+        for column, y in enumerate(others):
+            found = between(shares[0], shares[column + 1]) if between else measure(x, y)
+            table[row, column] = found
     return table

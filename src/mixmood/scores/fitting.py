@@ -69,10 +69,7 @@ def signed_roots(features: Array) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted score: arrays that score new rows, and the scores of the rows of the fit.
-
-    Those of `labelled`, shape (n,), and `pool`, shape (m,), are each by a fit without the image.
-    """
+    """Arrays that score new rows, and the scores of the fit's rows, each by a fit without it."""
 
     arrays: FitArrays
     labelled: Array
@@ -168,10 +165,9 @@ def pool_folds(rows: Array, n_folds: int) -> NDArray[np.int64]:
 def folds_by_content(rows: Array, labels: Codes | None) -> NDArray[np.int64]:
     """The fold of each labelled row, 0 and up, every class spread evenly over the folds.
 
-    A labelled set is often drawn with equal classes. If a fold had most images of a class, the
-    class would be rare in the other folds, and its images, scored by the model of these, would
-    seem foreign: the AUC of wholly useful pools, mean of four development pairs and four seeds, is
-    0.45 without this and 0.49 with it. Without labels, groups of similar images replace classes.
+    If a fold had most images of a class, the model of the other folds would find them foreign: the
+    mean AUC of wholly useful pools is 0.45 without this and 0.49 with it. Without labels, groups
+    of similar images replace classes.
     """
     codes = _groups(rows) if labels is None else np.unique(labels, return_inverse=True)[1]
     folds = np.empty(len(rows), np.int64)
@@ -216,15 +212,11 @@ def fit_fold_models(
 
     Returns the coefficient of each row in each model, 0 for rows of the model's fold, shape
     (n_folds, n): the weights of the models are coefficients @ rows. Then the value of each row by
-    the model that was fitted without it, shape (n,).
-
-    All models come from one inverse, which makes a whole `rank` 15 % faster than a system for each
-    fold (5.5 s, not 6.3 s: 120 labelled images, five pools of 1000, features in the cache); a
-    general inverse instead of LAPACK's symmetric routines costs 12 %.
+    the model that was fitted without it, shape (n,). All models come from one inverse, which makes
+    a whole `rank` 15 % faster; a general inverse instead of LAPACK's symmetric one costs 12 %.
 
     With A = X X' + penalty diag(1 / importance), a = A^-1 t and S the rows of a fold, the residuals
-    of its model on S are ((A^-1)_SS)^-1 a_S. Logistic regression would iterate for every fold; the
-    two were not compared. `gram` are the inner products X X', and folds count from 0.
+    of its model on S are ((A^-1)_SS)^-1 a_S. `gram` are the inner products X X'.
     """
     # The matrix is symmetric, and its transpose is already in the memory order of LAPACK.
     system = np.array(gram.T, order="F")

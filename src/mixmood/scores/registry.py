@@ -52,10 +52,7 @@ SCORES: dict[str, ScoreFamily] = {
 
 @dataclass(frozen=True)
 class FittedScore:
-    """A score that was fitted once and scores any number of rows, batch by batch.
-
-    Memory depends on the labelled images and on the number of features, not on the pool.
-    """
+    """A score that was fitted once and scores any number of rows, batch by batch."""
 
     family: str
     fit: Fit
@@ -78,13 +75,9 @@ def score_family(name: str) -> ScoreFamily:
 def fit_score(
     labelled: Array, pool: Array, labels: Codes | None = None, family: str = DEFAULT_SCORE
 ) -> FittedScore:
-    """A score fitted on labelled features and on a sample of the pool.
+    """A score of a family, fitted on at least 2 labelled images and a random sample of the pool.
 
-    Args:
-        labelled: Shape (n, d), n at least 2.
-        pool: A random sample of the pool, shape (m, d), m at least 1; about 1000 rows are enough.
-        labels: The class of each labelled image, shape (n,), or None.
-        family: A name in SCORES.
+    About 1000 rows of the pool are enough; `labels` are classes of the labelled images, or None.
     """
     chosen = score_family(family)
     if chosen.needs_labels and labels is None:

@@ -22,10 +22,7 @@ PREPROCESSING = "pillow-bilinear-square"
 
 
 class Backbone(ABC):
-    """A network that turns square RGB images into feature vectors, from any number of threads.
-
-    As it stands, it has one resolution and one block of features, and computes on the processor.
-    """
+    """A network that turns square RGB images into feature vectors, from any number of threads."""
 
     name: str  # the name that users type
     fingerprint: str  # a hex digest of weights, preprocessing and resolution, at any depth
@@ -53,10 +50,7 @@ class Backbone(ABC):
         return (self.resolution,)
 
     def views(self, resolution: int | str = AUTO, depth: str = AUTO) -> tuple[View, ...]:
-        """The views that these options allow, the cheapest first: several where one is auto.
-
-        The backbone must have been loaded at the resolution, if it is a number.
-        """
+        """The views that these options allow, the cheapest first; a number is its resolution."""
         if depth != AUTO:
             self.check_depth(depth)
         sides = self.resolutions if resolution == AUTO else (self.resolution,)
@@ -117,10 +111,7 @@ def backbone_entry(backbone: Backbone | None) -> dict[str, Any]:
 
 
 def network_digest(backbone: Backbone) -> str:
-    """A hex digest of weights, preprocessing and resolution, the same for all devices.
-
-    Devices differ in the last bits only: a filter or head fitted on one can be used on another.
-    """
+    """A hex digest of the network, the same for all devices: these differ in the last bits only."""
     words = {k: v for k, v in backbone.describe().items() if k not in ("name", "device")}
     return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 

@@ -4,11 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, errors_as, needing
+from mixmood.core.errors import BackboneError, OptionError, errors_as, needing
 from mixmood.core.files import expanded
 
 PREFIX = "hf:"
@@ -42,9 +42,14 @@ def model_folder(name: str) -> Path:
             f"A model of the hub is written hf:NAME, hf:NAME@REVISION or hf:DIR; got '{name}'. "
             "There is no folder of this name."
         )
-    kept = _local_copy(parts[1], parts[2])
-    if kept is not None and _is_whole(kept):
-        return kept
+    with needing("Models of the hub", "hf"):
+        import huggingface_hub  # noqa: F401 - other errors of a copy or a download are caught
+    kept = None
+    with suppress(Exception):  # which one it is differs between versions of the package
+        kept = _snapshot(parts[1], parts[2], is_local=True)
+        check_folder(kept)
+        if (kept / SETTINGS).is_file():  # a download may have been interrupted
+            return kept
     try:
         folder = _snapshot(parts[1], parts[2], is_local=False)
     except Exception as error:
@@ -90,15 +95,6 @@ def check_folder(folder: Path) -> None:
             )
 
 
-def _is_whole(folder: Path) -> bool:
-    """Whether a copy has all its files: a download may have been interrupted."""
-    try:
-        check_folder(folder)
-    except BackboneError:
-        return False
-    return (folder / SETTINGS).is_file()
-
-
 def _json(path: Path) -> dict[str, Any]:
     with errors_as(BackboneError, f"Cannot read {path}", "Fetch or save the model again."):
         content = json.loads(path.read_bytes())
@@ -107,20 +103,9 @@ def _json(path: Path) -> dict[str, Any]:
         return content
 
 
-def _local_copy(name: str, revision: str | None) -> Path | None:
-    """The folder that the hub's package keeps on this machine; None if it has none."""
-    try:
-        return _snapshot(name, revision, is_local=True)
-    except MissingExtraError:
-        raise
-    except Exception:
-        # The error differs between versions of the package.
-        return None
-
-
 def _snapshot(name: str, revision: str | None, is_local: bool) -> Path:
-    with needing("Models of the hub", "hf"):
-        import huggingface_hub
+    import huggingface_hub
+
     return Path(
         huggingface_hub.snapshot_download(
             name,

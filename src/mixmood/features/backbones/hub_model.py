@@ -203,11 +203,14 @@ class HubBackbone(Backbone):
 
     def _in_parts(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Features in batches; where memory does not suffice, the batch size is halved for good."""
+        from torch import OutOfMemoryError
+
         size = self.batch_size
         try:
             parts = [self._run(batch[start : start + size]) for start in range(0, len(batch), size)]
         except RuntimeError as error:
-            if not _is_out_of_memory(error):
+            # Torch has an error class for the memory of a card only.
+            if "allocate memory" not in str(error) and not isinstance(error, OutOfMemoryError):
                 raise
             if size == 1:
                 raise BackboneError(
@@ -283,13 +286,6 @@ class HubBackbone(Backbone):
                 f"{self._model.config.model_type} masks parts of it at random. Choose a model of "
                 "another family."
             )
-
-
-def _is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether memory was exhausted; torch has an error class for that of a card only."""
-    import torch
-
-    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
 def _images_at_once(side: int, device: str) -> int:

@@ -280,12 +280,10 @@ def extended(
 
 
 def _pruned(graph: bytes, needed: set[str]) -> bytes:
-    """The content of a graph without nodes and constants that the needed values do not depend on.
-
-    Nodes stand in the order of computation, so that one walk from the last to the first is enough.
-    """
+    """The content of a graph without nodes and constants on which no needed value depends."""
     content = list(fields_of(memoryview(graph)))
     nodes: list[bytes] = []
+    # They stand in the order of computation: one walk from the last to the first is enough.
     for number, node in reversed(content):
         if number == GRAPH_NODE and not needed.isdisjoint(_words(node, 2)):
             needed |= set(_words(node, 1))

@@ -31,10 +31,7 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class InputFormat:
-    """How pixels are prepared for a network: x / 255 * range, then (x - mean) / std.
-
-    A network with an input of uint8 gets them unchanged.
-    """
+    """How pixels are prepared: x / 255 * range, then (x - mean) / std; as uint8, unchanged."""
 
     layout: str = "nhwc"
     dtype: str = "uint8"
@@ -77,10 +74,7 @@ class MiddleLayer:
     width: int  # the number of features of the block: channels * 4
 
     def add(self, part: GraphPart) -> str:
-        """The name of the block `middle`: the activations averaged over a 2 x 2 grid.
-
-        It works at every even height and width. The means are rounded to half precision.
-        """
+        """The name of the block: means over a 2 x 2 grid of even sides, in half precision."""
         halves = part.node("Split", self.layer, n_outputs=2, axis=2)
         rows = []
         for half in (halves, f"{halves}_1"):
@@ -232,10 +226,9 @@ class OnnxBackbone(Backbone):
             return self._sessions[is_middle_only]
 
     def graph_names(self) -> tuple[str, str] | None:
-        """The graph's input and its last layer, if it can be a part of another graph; else None.
+        """The graph's input and its last layer; None if it cannot be a part of another graph.
 
-        It can if it embeds each image alone, takes uint8 or single floats, and its output holds
-        features (n, d) as single floats.
+        It can if it embeds images alone, from uint8 or single floats to single floats (n, d).
         """
         if self.is_batch_dependent or self._is_fixed:
             return None
@@ -245,10 +238,7 @@ class OnnxBackbone(Backbone):
         return (self.input_name, self._output) if is_plain else None
 
     def add_blocks(self, part: GraphPart) -> dict[str, str]:
-        """The names of the blocks of the view in a graph that continues this network's own.
-
-        Nodes that compute them are added to `part`.
-        """
+        """The names of the blocks of the view; nodes that compute them are added to `part`."""
         return {
             name: self._output if name == LAST or self._middle is None else self._middle.add(part)
             for name in DEPTHS[self.depth]

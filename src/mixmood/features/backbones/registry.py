@@ -18,10 +18,7 @@ from mixmood.features.backbones.view import LAST, RESOLUTIONS, View
 
 
 def efficientnet_lite0(resolution: int | None = None) -> Backbone:
-    """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package.
-
-    Its middle layer are the activations after the eleventh depthwise convolution.
-    """
+    """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
     weights = files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx")
     return OnnxBackbone(
         DEFAULT_BACKBONE,
@@ -30,7 +27,7 @@ def efficientnet_lite0(resolution: int | None = None) -> Backbone:
         resolutions=RESOLUTIONS,
         output="features",
         width=1280,
-        middle=MiddleLayer("v126", 4 * 672),
+        middle=MiddleLayer("v126", 4 * 672),  # after the eleventh depthwise convolution
     )
 
 
@@ -48,13 +45,9 @@ def load_backbone(
     depth: str = LAST,
     listener: Listener | None = None,
 ) -> Backbone:
-    """The backbone of this name, or in this ONNX file.
+    """One of BACKBONES, of an ONNX file, or of the hub: hf:NAME, hf:NAME@REVISION or hf:DIR.
 
-    Args:
-        name: One of BACKBONES, the path of an ONNX file, or a model of the Hugging Face hub:
-            hf:NAME, hf:NAME@REVISION, or hf:DIR for one that was saved to a folder.
-        resolution: Pixels a side of its images; its default if None.
-        listener: Gets a warning if `auto` finds a device that cannot be used.
+    The listener gets a warning if the device `auto` finds one that cannot be used.
     """
     if is_hub_model(name):
         backbone: Backbone = HubBackbone(name, resolution)
@@ -88,7 +81,11 @@ def names_to_compare(word: str) -> tuple[tuple[str, ...], dict[str, str]]:
     (('efficientnet-lite0', 'hf:models/dino'), {})
     """
     if word == AUTO_BACKBONE:
-        left_out = _left_out()
+        why = "an image's features depend on the other images of its batch"
+        left_out = {untrained_wrn.NAME: why}
+        if not wide_resnet.is_on_this_machine():
+            why = "its weights are not on this machine; name it to fetch 132 MB"
+            left_out[wide_resnet.NAME] = why
         return tuple(name for name in BACKBONES if name not in left_out), left_out
     names = tuple(dict.fromkeys(name.strip() for name in word.removeprefix(MARK).split(",")))
     if not all(names):
@@ -97,11 +94,3 @@ def names_to_compare(word: str) -> tuple[tuple[str, ...], dict[str, str]]:
             "Write each name as without auto, such as auto:efficientnet-lite0,hf:DIR."
         )
     return names, {}
-
-
-def _left_out() -> dict[str, str]:
-    """The backbones of the package that `auto` alone does not compare, and why."""
-    why = {untrained_wrn.NAME: "an image's features depend on the other images of its batch"}
-    if not wide_resnet.is_on_this_machine():
-        why[wide_resnet.NAME] = "its weights are not on this machine; name it to fetch 132 MB"
-    return why

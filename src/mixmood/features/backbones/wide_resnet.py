@@ -1,7 +1,6 @@
 """Wide-ResNet-50-2 with ImageNet weights: the paper's family of networks.
 
-The official weights are fetched once. The network is written to the cache as an ONNX file, so that
-only its first use needs torch.
+The network is written to the cache as an ONNX file: only its first use needs torch.
 """
 
 from collections.abc import Iterator
@@ -39,10 +38,7 @@ EPSILON = 1e-5
 
 
 def fetch_weights(url: str, sha256_prefix: str) -> Path:
-    """The path of the official file, fetched if it is not there yet.
-
-    The first digits of its sha256, which are part of its name, must agree.
-    """
+    """The path of the official file, fetched if needed; its sha256 must begin with the prefix."""
     import pooch
 
     path = weights_directory() / url.rpartition("/")[2]
