@@ -7,7 +7,6 @@ import pytest
 import mixmood
 from mixmood.core.errors import OptionError
 from mixmood.features.backbones import untrained_wrn
-from mixmood.features.backbones.onnx_graph import IMAGENET
 from mixmood.features.backbones.registry import load_backbone
 
 onnx = pytest.importorskip("onnx", reason="building graphs needs the extra train")
@@ -86,13 +85,11 @@ def test_the_seed_decides_the_weights(monkeypatch):
 def test_the_norm_is_the_one_that_torch_uses_in_training(rng):
     torch = pytest.importorskip("torch")
     graph = untrained_wrn.RandomGraph(rng=rng)
-    pixels = graph.images()
-    model = graph.save("norm", graph.pool(graph.norm_relu(pixels)), 3, "norm")
+    pixels = graph.images([0, 0, 0], [1, 1, 1])
+    model = graph.save("norm", {"features": (graph.pool(graph.norm_relu(pixels)), 3)}, "norm")
     images = rng.integers(0, 256, size=(5, 8, 8, 3), dtype=np.uint8)
     (found,) = onnxruntime.InferenceSession(model).run(None, {"images": images})
     x = torch.from_numpy(images).permute(0, 3, 1, 2).float()
-    mean, deviation = (torch.tensor(one).reshape(1, 3, 1, 1) for one in IMAGENET)
-    x = (x - mean) / deviation
     normed = torch.nn.functional.batch_norm(x, None, None, training=True, eps=1e-5)
     assert np.allclose(found, normed.relu().mean(dim=(2, 3)).numpy(), atol=1e-5)
 

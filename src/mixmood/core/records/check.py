@@ -12,36 +12,27 @@ CONFUSED, SMALL, TEST = "confused", "small", "test"  # the names of the checks
 
 @dataclass(frozen=True)
 class _Image:
-    """One labelled image, as its pool names it; `suggested` is another class that it may have.
-
-    That is such as the one that held-out heads find most probable; empty if there is none.
-    """
+    """One labelled image, as its pool names it."""
 
     path: str
     index: int
     label: str
-    suggested: str
+    suggested: str  # another class that it may have, such as the most probable one; or empty
 
 
 @dataclass(frozen=True)
 class CheckedImage(_Image):
-    """One labelled image with its scores by check, from 0 to 1, and the checks that flag it.
+    """One labelled image with its scores by check, and the checks that flag it."""
 
-    A larger score is worse. Those of `confused` and `small` are of the whole class.
-    """
-
-    scores: dict[str, float]
+    scores: dict[str, float]  # 0 to 1, larger is worse; of `confused`, `small` for the whole class
     flags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Finding(_Image):
-    """One image that one check flags; or does not, in a table of all images.
+    """One image that one check flags; or does not, in a table of all images."""
 
-    The score is from 0 to 1: larger is worse.
-    """
-
-    score: float
+    score: float  # from 0 to 1: larger is worse
     flag: bool
     check: str
     why: str
@@ -87,11 +78,7 @@ class WithoutFlaggedRecord:
 
 @dataclass(frozen=True)
 class LabelCheck(JsonRecord):
-    """What looks wrong in a labelled set.
-
-    `without_flagged` is what the set gains without the flagged labels; None if none is flagged, or
-    it cannot be measured.
-    """
+    """What looks wrong in a labelled set."""
 
     schema: int
     mixmood: str
@@ -104,7 +91,7 @@ class LabelCheck(JsonRecord):
     checks: tuple[CheckSummary, ...]
     findings: tuple[Finding, ...]  # the flagged images, the worst first
     confused: tuple[ConfusedPair, ...]  # pairs of classes that are confused, the worst first
-    without_flagged: WithoutFlaggedRecord | None
+    without_flagged: WithoutFlaggedRecord | None  # None if none is flagged, or it is not measured
     images: tuple[CheckedImage, ...]  # all images, in the order of the set
     backbone: dict[str, Any]
     view: dict[str, Any] | None  # resolution and depth of the features; None for given features

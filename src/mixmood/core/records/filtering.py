@@ -29,12 +29,7 @@ class GainChange:
 
 @dataclass(frozen=True)
 class Filtering(JsonRecord):
-    """The images of a pool that were kept, and how they were chosen.
-
-    `probe` has expected gains before and after; None without classes, with a saved filter, or where
-    too few images are kept. `view` has resolution and depth of the features, and what they were
-    compared with; None for given features.
-    """
+    """The images of a pool that were kept, and how they were chosen."""
 
     schema: int
     mixmood: str
@@ -52,51 +47,40 @@ class Filtering(JsonRecord):
     reasons: dict[str, int]  # how many were dropped for each reason
     useful_share: ShareRecord
     classes: dict[str, int] | None  # kept images that a classifier puts into each class
-    probe: GainChange | None
+    probe: GainChange | None  # None without classes, with a saved filter, or if few are kept
     backbone: dict[str, Any]
     warnings: tuple[str, ...]  # facts that may make the result wrong
-    view: dict[str, Any] | None = None
+    view: dict[str, Any] | None = None  # with what it was compared; None for given features
     answer: str = ""  # whether to train with the kept images, in one sentence; empty without gains
     next: str | None = None  # the command that follows the answer; None if the sets are not paths
 
 
 @dataclass(frozen=True)
 class ScoredTile:
-    """One image, by its path or index, as the page shows it.
+    """One image as the page shows it; a labelled one has neither a score nor `is_kept`."""
 
-    `uri` is the small picture; None if the file cannot be read any more. Labelled images have
-    neither a score nor `is_kept`.
-    """
-
-    place: str
-    uri: str | None
+    place: str  # its path or index
+    uri: str | None  # the small picture; None if the file cannot be read any more
     score: float | None = None
     is_kept: bool | None = None
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Images of one predicted class, or of the whole pool where there are no classes.
-
-    The best score comes first. `borderline` has those nearest to the threshold on both sides;
-    `dropped` those that were dropped because of their score.
-    """
+    """Images of one predicted class, or of the pool without classes; the best score first."""
 
     name: str | None
     n_kept: int
     n_dropped: int
     labelled: tuple[ScoredTile, ...]
     kept: tuple[ScoredTile, ...]
-    borderline: tuple[ScoredTile, ...]
-    dropped: tuple[ScoredTile, ...]
+    borderline: tuple[ScoredTile, ...]  # nearest to the threshold on both sides
+    dropped: tuple[ScoredTile, ...]  # because of their score
 
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """How many labelled, readable and kept images have scores in each of the equal bins.
-
-    The first bin begins at `low` and also holds all lower scores; the last one likewise.
-    """
+    """How many images have scores in each of the equal bins; the outer ones hold all beyond."""
 
     low: float
     high: float
@@ -107,11 +91,8 @@ class ScoreHistogram:
 
 @dataclass(frozen=True)
 class FilterMaterial:
-    """Scores and pictures of a filtered pool: the classes with the most kept images first.
-
-    Features have no galleries.
-    """
+    """Scores and pictures of a filtered pool; features have no galleries."""
 
     histogram: ScoreHistogram
-    galleries: tuple[Gallery, ...]
+    galleries: tuple[Gallery, ...]  # the classes with the most kept images first
     n_classes_left_out: int

@@ -10,15 +10,12 @@ MOST_IMAGES = 500  # pictures on a page: they are inside it
 
 @dataclass(frozen=True)
 class LabelImage:
-    """One image that a person is asked about, as its pool names it, and why it is shown.
-
-    `guesses` are classes with their probabilities, the most probable first.
-    """
+    """One image that a person is asked about, as its pool names it, and why it is shown."""
 
     pool: str
     path: str
     index: int
-    guesses: tuple[tuple[str, float], ...] = ()
+    guesses: tuple[tuple[str, float], ...] = ()  # classes, the most probable first
     label: str | None = None
     note: str = ""
 
@@ -40,54 +37,40 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Proposal:
-    """An image that is worth a label, as its pool names it.
-
-    `score` is that of `filter`, `useful` the chance that it belongs to one of the classes;
-    `guesses` are classes and their probabilities, the most probable first; `nearest` is the
-    nearest labelled image, and `reason` says why its label would help.
-    """
+    """An image that is worth a label, as its pool names it."""
 
     pool: str
     path: str
     index: int
-    score: float
-    useful: float
-    guesses: tuple[tuple[str, float], ...]
-    nearest: str
-    reason: str
+    score: float  # that of `filter`
+    useful: float  # the chance that it belongs to one of the classes
+    guesses: tuple[tuple[str, float], ...]  # classes, the most probable first
+    nearest: str  # the nearest labelled image
+    reason: str  # why its label would help
 
 
 @dataclass(frozen=True)
 class AskedPool:
-    """How many images of a pool are proposed, of the `n_useful` that may be.
-
-    These are readable, no copies, and like the labelled ones. `advice` says what to do with the
-    pool without labels, `gain` what it then gains, in points; None if that was not measured.
-    """
+    """How many images of a pool are proposed, and what it is worth without labels."""
 
     name: str
     n_images: int
-    n_useful: int
+    n_useful: int  # those that may be proposed: readable, no copies, and like the labelled ones
     n_proposed: int
     useful_share: ShareRecord
-    advice: str
-    gain: float | None
+    advice: str  # what to do with the pool without labels
+    gain: float | None  # what it then gains, in points; None if that was not measured
 
 
 @dataclass(frozen=True)
 class LabelPoints:
-    """What labels are worth, in points of accuracy, by the learning curve of the labelled images.
-
-    `chosen` if the proposed images are labelled, `random` if as many random images of the pools
-    are; `unlabelled` is what the advised `pools` gain without any label, None if none is advised.
-    Intervals are of 95 %.
-    """
+    """What labels are worth, in points of accuracy, by the learning curve."""
 
     n_labels: int
-    chosen: float
+    chosen: float  # if the proposed images are labelled, with its 95 % interval
     chosen_interval: tuple[float, float]
-    random: float
-    unlabelled: float | None
+    random: float  # if as many random images of the pools are labelled
+    unlabelled: float | None  # what advised pools gain without labels; None if none is advised
     unlabelled_interval: tuple[float, float] | None
     pools: tuple[str, ...]
 

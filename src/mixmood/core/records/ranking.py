@@ -28,16 +28,12 @@ class JsonRecord:
 
 @dataclass(frozen=True)
 class ShareRecord:
-    """The part of a pool that looks like the labelled classes, 0 to 1, with its 95 % interval.
-
-    It is trustworthy if foreign images similar to the labelled classes would be noticed; `note`
-    says why it is not.
-    """
+    """The part of a pool that looks like the labelled classes, 0 to 1, with its 95 % interval."""
 
     share: float
     interval: tuple[float, float]
-    is_trustworthy: bool = True
-    note: str = ""
+    is_trustworthy: bool = True  # whether foreign images similar to the classes would be noticed
+    note: str = ""  # why it is not
 
     def __str__(self) -> str:
         """The share and its interval.
@@ -54,16 +50,12 @@ SIGNIFICANT = 0.05  # a pool is called different where its p-value is at or belo
 
 @dataclass(frozen=True)
 class Dissimilarity:
-    """The distance of one pool from the labelled set by one measure, and its certainty.
-
-    `p_wilcoxon` is the paired signed-rank test of inter against intra, as in the paper. It shrinks
-    with the number of draws, whatever the data: read `p_permutation`.
-    """
+    """The distance of one pool from the labelled set by one measure, and its certainty."""
 
     distance: float  # mean over the draws of |inter - intra|
     spread: float  # standard deviation of |inter - intra| over the draws
     signed: float  # mean over the draws of inter - intra
-    p_wilcoxon: float
+    p_wilcoxon: float  # inter against intra, as in the paper; it shrinks with the number of draws
     p_permutation: float  # share of random partitions of the images that are as far apart
     p_holm: float  # the same, corrected for the number of pools compared
     interval: tuple[float, float]  # 95 %, from leaving groups of images out
@@ -78,39 +70,29 @@ class Dissimilarity:
 
 @dataclass(frozen=True)
 class RankedDissimilarity(Dissimilarity):
-    """A distance with its certainty, and the rank of the pool by this measure; 1 is the nearest.
+    """A distance with its certainty, and the rank of the pool by this measure."""
 
-    `p_best` is the probability that it is the nearest, `rank_interval` has 95 % probability.
-    """
-
-    rank: int
-    p_best: float
-    rank_interval: tuple[int, int]
+    rank: int  # 1 is the nearest
+    p_best: float  # the probability that it is the nearest
+    rank_interval: tuple[int, int]  # of 95 % probability
 
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """The distance between disjoint parts of the labelled set: its value without a difference.
+    """The distance between disjoint parts of the labelled set: its value without a difference."""
 
-    Mean and standard deviation over the draws, the value that 95 % of them do not exceed, and the
-    number of images in each part.
-    """
-
-    distance: float
+    distance: float  # mean over the draws, and their standard deviation
     spread: float
-    upper: float
-    sample_size: int
+    upper: float  # 95 % of the draws do not exceed it
+    sample_size: int  # images in each part
 
 
 @dataclass(frozen=True)
 class LabelWorth:
-    """The number of further labels that would give the same gain, and its 95 % interval.
-
-    The second end of the interval is None where it cannot be told.
-    """
+    """The number of further labels that would give the same gain, and its 95 % interval."""
 
     labels: int
-    interval: tuple[int, int | None]
+    interval: tuple[int, int | None]  # None where it cannot be told
 
 
 @dataclass(frozen=True)
@@ -159,10 +141,7 @@ class LabelledAccuracy:
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """The labelled side of a ranking; `n_distinct` of the `n_read` images are distinct.
-
-    `accuracy` is that of a classifier without a pool; None if no gain was measured.
-    """
+    """The labelled side of a ranking."""
 
     name: str
     n_images: int
@@ -170,8 +149,8 @@ class LabelledSet:
     n_read: int
     fingerprint: str
     classes: dict[str, int] | None
-    n_distinct: int | None = None
-    accuracy: LabelledAccuracy | None = None
+    n_distinct: int | None = None  # of the `n_read` images
+    accuracy: LabelledAccuracy | None = None  # without a pool; None if no gain was measured
 
     @property
     def is_imbalanced(self) -> bool:
@@ -187,12 +166,7 @@ class LabelledSet:
 
 @dataclass(frozen=True)
 class Candidate:
-    """The results of one pool.
-
-    `n_distinct` of the `n_read` images are distinct. `classes` are the shares of its images that
-    a classifier predicts for each labelled class; None without labels. `nearness` says how the
-    pool relates to the labelled set: "same", "different" or "nearer".
-    """
+    """The results of one pool."""
 
     rank: int
     name: str
@@ -204,13 +178,13 @@ class Candidate:
     p_best: float
     rank_interval: tuple[int, int]
     warnings: tuple[str, ...]
-    n_distinct: int | None = None
-    classes: dict[str, float] | None = None
+    n_distinct: int | None = None  # of the `n_read` images
+    classes: dict[str, float] | None = None  # predicted shares of each class; None without labels
     useful_share: ShareRecord | None = None
     probe: Probe | None = None
     advice: str | None = None
     advice_reason: str = ""
-    nearness: str = "different"
+    nearness: str = "different"  # from the labelled set; or "same" or "nearer"
 
     @property
     def distance(self) -> float:
@@ -228,14 +202,7 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Ranking(JsonRecord):
-    """Pools in the order `by`: by gain, highest first, or by distance, nearest first.
-
-    `answer` says what to do in one sentence, `next` is the command that does it (None if the sets
-    are not paths), and `union` the pools that it trains with, with their gain together (None if it
-    trains with none). `view` has resolution and depth of the features, and what they were compared
-    with (None for given features). `notes` say where a ranking differs from what was asked for,
-    such as a smaller sample size; `warnings` say what may make the result wrong.
-    """
+    """Pools in the order `by`: by gain, highest first, or by distance, nearest first."""
 
     schema: int
     mixmood: str
@@ -250,14 +217,14 @@ class Ranking(JsonRecord):
     best: str
     verdict: str
     noise_floor: dict[str, NoiseFloor]
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...]  # what may make the result wrong
+    notes: tuple[str, ...] = ()  # differences from what was asked for, as a smaller sample size
     set_aside: tuple[SetAside, ...] = ()
     by: str = "distance"
-    answer: str = ""
-    next: str | None = None
-    union: Union | None = None
-    view: dict[str, Any] | None = None
+    answer: str = ""  # what to do, in one sentence
+    next: str | None = None  # the command that does it; None if the sets are not paths
+    union: Union | None = None  # the pools that it trains with; None if with none
+    view: dict[str, Any] | None = None  # with what it was compared; None for given features
 
     def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
         """The pools in the order of one measure, nearest first."""
@@ -266,15 +233,11 @@ class Ranking(JsonRecord):
 
 @dataclass(frozen=True)
 class Tile:
-    """One image, by its path or index, as the page shows it.
+    """One image as the page shows it."""
 
-    `uri` is the small picture; None where there are features but no pictures. `distance` is
-    1 - mean cosine to the three nearest labelled images; None for labelled images.
-    """
-
-    place: str
-    uri: str | None
-    distance: float | None
+    place: str  # its path or index
+    uri: str | None  # the small picture; None where there are features but no pictures
+    distance: float | None  # 1 - mean cosine to the three nearest labelled images; None for these
 
 
 @dataclass(frozen=True)
@@ -290,12 +253,9 @@ class SetPictures:
 
 @dataclass(frozen=True)
 class PageMaterial:
-    """Pictures and map of a ranking, and versions of the libraries that computed the numbers.
-
-    `variance` is the share of all variance along each axis of the map.
-    """
+    """Pictures and map of a ranking, and versions of the libraries that computed the numbers."""
 
     labelled: SetPictures
     pools: dict[str, SetPictures]
-    variance: tuple[float, float]
+    variance: tuple[float, float]  # the share of it along each axis of the map
     versions: dict[str, str]

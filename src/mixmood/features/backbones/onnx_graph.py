@@ -40,8 +40,8 @@ CHILDREN: dict[str, dict[int, str]] = {
 EXTERNAL_DATA, DATA_LOCATION = 13, 14
 DEEPEST = 64
 
-IMAGENET = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Mean and deviation of red, green and blue in 0..255, which nearly every network uses."""
+IMAGENET_MEAN, IMAGENET_DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+"""Of red, green and blue in 0..255; nearly every network trained on ImageNet uses them."""
 
 
 def has_external_data(model: bytes) -> bool:
@@ -177,13 +177,20 @@ class GraphPart:
 class ConvGraph(GraphPart):
     """A convolutional network from `images`, uint8 (n, side, side, 3), layer by layer."""
 
-    def images(self) -> str:
-        """The input as float32 (n, 3, side, side), standardised: (x - mean) / deviation."""
+    def weight(self, value: NDArray[np.float32]) -> str:
+        """The name of a stored weight."""
+        return self.constant(value)
+
+    def images(
+        self, mean: Sequence[float] = IMAGENET_MEAN, deviation: Sequence[float] = IMAGENET_DEVIATION
+    ) -> str:
+        """The input as float32 (n, 3, side, side), normalised: (x - mean) / deviation."""
         channels = self.node("Transpose", self.node("Cast", "images", to=FLOAT), perm=[0, 3, 1, 2])
-        mean, deviation = (
-            self.constant(np.array(one, np.float32).reshape(1, 3, 1, 1)) for one in IMAGENET
+        centre, scale = (
+            self.constant(np.broadcast_to(np.array(one, np.float32), 3).reshape(1, 3, 1, 1))
+            for one in (mean, deviation)
         )
-        return self.node("Div", self.node("Sub", channels, mean), deviation)
+        return self.node("Div", self.node("Sub", channels, centre), scale)
 
     def conv(
         self,
@@ -192,28 +199,30 @@ class ConvGraph(GraphPart):
         bias: NDArray[np.float32] | None = None,
         *,
         stride: int = 1,
-        pad: int = 0,
+        pads: tuple[int, int] = (0, 0),
+        groups: int = 1,
     ) -> str:
-        """The name of a convolution's output; `pad` goes before and after, on both axes."""
+        """The name of a convolution's output; `pads` go before and after, on both axes."""
         return self.node(
             "Conv",
             x,
-            *(self.constant(stored) for stored in (weight, bias) if stored is not None),
+            *(self.weight(stored) for stored in (weight, bias) if stored is not None),
             kernel_shape=list(weight.shape[2:]),
             strides=[stride] * 2,
-            pads=[pad] * 4,
-            group=1,
+            pads=[pads[0], pads[0], pads[1], pads[1]],
+            group=groups,
         )
 
     def pool(self, x: str) -> str:
         """The name of the mean over both image axes, shape (n, channels)."""
         return self.node("Flatten", self.node("GlobalAveragePool", x), axis=1)
 
-    def save(self, name: str, features: str, width: int, about: str) -> bytes:
-        """The ONNX file of the network that ends in these features."""
-        self.named("features", features)
-        outputs: Values = {"features": (FLOAT, ["n", width])}
-        return alone(self, inputs=IMAGES, outputs=outputs, name=name, about=about)
+    def save(self, name: str, outputs: Mapping[str, tuple[str, int]], about: str) -> bytes:
+        """The ONNX file; `outputs` gives each output its (node name, width)."""
+        for output, (value, _) in outputs.items():
+            self.named(output, value)
+        ends: Values = {output: (FLOAT, ["n", width]) for output, (_, width) in outputs.items()}
+        return alone(self, inputs=IMAGES, outputs=ends, name=name, about=about)
 
 
 def folded(

@@ -54,7 +54,7 @@ def build(seed: int = 0) -> bytes:
             x = graph.block(x, channels, wide, stride=2 if group and not block else 1)
             channels = wide
     features = graph.pool(graph.norm_relu(x))
-    return graph.save(NAME, features, WIDTH, "Wide-ResNet, random weights.")
+    return graph.save(NAME, {"features": (features, WIDTH)}, "Wide-ResNet, random weights.")
 
 
 @dataclass
@@ -79,7 +79,8 @@ class RandomGraph(ConvGraph):
         """A convolution with He's normal weights: variance 2 / fan-in."""
         deviation = np.sqrt(2 / (before * kernel**2))
         weight = self.rng.standard_normal((after, before, kernel, kernel)) * deviation
-        return self.conv(x, weight.astype(np.float32), stride=stride, pad=kernel // 2)
+        pads = (kernel // 2, kernel // 2)
+        return self.conv(x, weight.astype(np.float32), stride=stride, pads=pads)
 
     def norm_relu(self, x: str) -> str:
         """Batch-norm by the statistics of the current batch, then ReLU."""

@@ -98,19 +98,20 @@ def build(weights: Weights, first: int) -> bytes:
     """
     graph = ConvGraph()
     stem, bias = folded(weights, "conv1", "bn1", EPSILON)
-    x = graph.node("Relu", graph.conv(graph.images(), stem, bias, stride=2, pad=3))
+    x = graph.node("Relu", graph.conv(graph.images(), stem, bias, stride=2, pads=(3, 3)))
     x = graph.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     for name, stride, _ in bottlenecks(first):
         x = _bottleneck(graph, x, weights, name, stride)
     width = first * 2 ** (len(STAGES) - 1) * 4
-    return graph.save(NAME, graph.pool(x), width, f"{NAME}, ImageNet, pooled features.")
+    outputs = {"features": (graph.pool(x), width)}
+    return graph.save(NAME, outputs, f"{NAME}, ImageNet, pooled features.")
 
 
 def _bottleneck(graph: ConvGraph, x: str, weights: Weights, name: str, stride: int) -> str:
     inner, shortcut = x, x
     for number, layer_stride, pad in ((1, 1, 0), (2, stride, 1), (3, 1, 0)):
         kernel, bias = folded(weights, f"{name}.conv{number}", f"{name}.bn{number}", EPSILON)
-        inner = graph.conv(inner, kernel, bias, stride=layer_stride, pad=pad)
+        inner = graph.conv(inner, kernel, bias, stride=layer_stride, pads=(pad, pad))
         inner = inner if number == 3 else graph.node("Relu", inner)
     if f"{name}.downsample.0.weight" in weights:
         kernel, bias = folded(weights, f"{name}.downsample.0", f"{name}.downsample.1", EPSILON)
