@@ -8,7 +8,7 @@ import torch
 
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.ssl.algorithms import losses
-from mixmood.ssl.algorithms.freematch import adaptive_thresholds
+from mixmood.ssl.algorithms.confident import adaptive_thresholds
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 from mixmood.ssl.train import train
 
@@ -136,7 +136,7 @@ def test_the_weighted_mean_is_torchs_cross_entropy_with_weights():
 def test_the_weight_of_the_largest_target_multiplies_all_outputs_and_targets_of_its_row():
     """((0.2 (1 - 0.5))^2 + (0.2 (0 - 0.5))^2) / 2, and the same with 0.8 for the other class."""
     weights, targets = torch.tensor([0.2, 0.8]), torch.eye(2)
-    rows = losses.weighted_squared_error_rows(EVEN.repeat(2, 1), targets, weights)
+    rows = losses.squared_error_rows(EVEN.repeat(2, 1), targets, weights.square())
     assert rows.tolist() == pytest.approx([0.01, 0.16])
 
 

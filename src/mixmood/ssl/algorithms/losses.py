@@ -38,11 +38,6 @@ def squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -
     return class_weights[targets.argmax(dim=1)] * squares
 
 
-def weighted_squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
-    """mean_c (w_a y_c - w_a p_c)^2 for each row, shape (n,): `squared_error_rows` with w_a^2."""
-    return squared_error_rows(logits, targets, class_weights.square())
-
-
 def masked_mean(values: Tensor, is_kept: Tensor | None) -> Tensor:
     """The sum of the kept values divided by the number of all values.
 
@@ -114,25 +109,3 @@ def class_weights(balanced: str, counts: Tensor) -> tuple[Tensor, Tensor]:
         return torch.ones(n_classes), torch.ones(n_classes)
     weights = (1.0 / counts) / (1.0 / counts).sum()
     return weights, weights if balanced == "both" else torch.full((n_classes,), 1 / n_classes)
-
-
-def confident_guess_loss(
-    logits: Tensor,
-    guesses: Tensor,
-    class_weights: Tensor,
-    *,
-    threshold: float | Tensor,
-    ood_mask: float | None,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The mean cross-entropy against the guessed classes; which guesses are sure; which are kept.
-
-    The guessed class of an image is its most probable one. Images guessed with less confidence
-    than `threshold` (one for all, or one for each), or left out by the mask, add 0 to the sum but
-    count in the mean.
-    """
-    targets = functional.one_hot(guesses.argmax(dim=1), guesses.shape[1]).float()
-    rows = soft_cross_entropy_rows(logits, targets, class_weights)
-    is_kept = kept_by(ood_mask, guesses)
-    is_sure = guesses.amax(dim=1) >= threshold
-    used = is_sure if is_kept is None else torch.logical_and(is_sure, is_kept)
-    return masked_mean(rows, used), is_sure, is_kept

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from mixmood.core.errors import TrainingError
 from mixmood.numerics.checks import ranged
-from mixmood.ssl.algorithms.algorithm import CheckedSettings, Step, StepLoss, ramp
+from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, ramp
 from mixmood.ssl.algorithms.losses import (
     Balanced,
     kept_by,
@@ -16,7 +16,7 @@ from mixmood.ssl.algorithms.losses import (
 
 
 @dataclass(frozen=True)
-class MeanTeacher(CheckedSettings):
+class MeanTeacher(Algorithm):
     """Squared error between the predictions of the network and of its teacher on the pool.
 
     The two get different weak views. The teacher's weights are a moving average of the network's,

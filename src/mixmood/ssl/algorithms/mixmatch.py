@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from mixmood.core.text import unknown_name
 from mixmood.numerics.checks import ranged
-from mixmood.ssl.algorithms.algorithm import CheckedSettings, Step, StepLoss, ramp
+from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, ramp
 from mixmood.ssl.algorithms.losses import (
     Balanced,
     kept_by,
@@ -19,14 +19,13 @@ from mixmood.ssl.algorithms.losses import (
     soft_cross_entropy,
     squared_error_rows,
     weighted_mean_cross_entropy,
-    weighted_squared_error_rows,
 )
 from mixmood.ssl.algorithms.supervised import Supervised
 from mixmood.ssl.models.network import BatchNorm
 
 
 @dataclass(frozen=True)
-class MixMatch(CheckedSettings):
+class MixMatch(Algorithm):
     """Guessed, sharpened labels for the pool; MixUp of labelled and unlabelled views; two losses.
 
     The labels are the network's own probabilities, averaged over `views` weak views and sharpened
@@ -95,8 +94,8 @@ class MixMatch(CheckedSettings):
             own_targets = functional.one_hot(own_targets.argmax(dim=1), targets.shape[1]).float()
         labelled_loss = weighted_mean_cross_entropy if self.weighted_mean else soft_cross_entropy
         supervised = labelled_loss(logits, own_targets, step.class_weights)
-        pool_loss = weighted_squared_error_rows if self.squared_pool_weights else squared_error_rows
-        rows = pool_loss(pool_logits, targets[n_labelled:], step.pool_weights)
+        weights = step.pool_weights.square() if self.squared_pool_weights else step.pool_weights
+        rows = squared_error_rows(pool_logits, targets[n_labelled:], weights)
         kept_rows = None if is_kept is None else is_kept.repeat(self.views)
         unsupervised = masked_mean(rows, kept_rows)
         weight = self.gamma * ramp(step.update, self.ramp_updates)

@@ -1,17 +1,15 @@
 """The algorithms by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from typing import Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name
 from mixmood.ssl.algorithms.algorithm import Algorithm
-from mixmood.ssl.algorithms.fixmatch import FixMatch
-from mixmood.ssl.algorithms.freematch import FreeMatch
+from mixmood.ssl.algorithms.confident import FixMatch, FreeMatch, PseudoLabel
 from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
 from mixmood.ssl.algorithms.mixmatch import MixMatch
-from mixmood.ssl.algorithms.pseudo_label import PseudoLabel
 from mixmood.ssl.algorithms.supervised import Supervised
 
 PAPER_RAMP_SHARE = 3000 / 9400
@@ -39,7 +37,7 @@ def algorithm_named(name: str, settings: Mapping[str, Any], n_updates: int) -> A
     chosen = dict(settings)
     if "ramp_updates" in known:
         chosen.setdefault("ramp_updates", round(n_updates * PAPER_RAMP_SHARE))
-    return cast(Callable[..., Algorithm], ALGORITHMS[name])(**chosen)
+    return ALGORITHMS[name](**chosen)
 
 
 def settings_of(name: str) -> dict[str, Any]:
