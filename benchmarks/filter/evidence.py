@@ -208,7 +208,7 @@ def _accuracy(drawn: Scene, algorithm: str, part: Part, seed: int) -> float:
     n_classes = int(drawn.labels.max()) + 1
     rows = pool if len(pool) else None
     problem = head_problem(drawn.labelled, drawn.labels, n_classes, rows, useful=useful)
-    head = HEADS[name].head.fit(problem, rng_for(seed, "head", algorithm))[0]
+    head = HEADS[name].fit(problem, rng_for(seed, "head", algorithm))[0]
     return float((head.predict(drawn.test) == drawn.test_labels).mean())
 
 

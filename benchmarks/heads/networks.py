@@ -32,7 +32,7 @@ def resized(images: np.ndarray, side: int) -> np.ndarray:
     from mixmood.ssl.pools import pictures_at
 
     read = pictures_at(ImageArray(images, "pack"), list(range(len(images))), (side, side))
-    return np.stack([np.asarray(picture) for picture, _ in read])
+    return np.stack([np.asarray(picture) for picture in read])
 
 
 def run(packs: Path, name: str, seed: int, options: argparse.Namespace) -> list[object]:

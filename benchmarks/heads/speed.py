@@ -44,10 +44,10 @@ def main() -> None:
     """Print both comparisons."""
     features, codes, pool = clouds(np.random.default_rng(0))
     weights, _ = training_weights(repeated_folds(codes, 5, 4, np.random.default_rng(0)))
-    for name, entry in HEADS.items():
+    for name, head in HEADS.items():
         elapsed_s = seconds(
-            lambda head={name: entry.head}: all_logits(
-                head, features, codes, N_CLASSES, pool, weights, np.random.default_rng(0)
+            lambda heads={name: head}: all_logits(
+                heads, features, codes, N_CLASSES, pool, weights, np.random.default_rng(0)
             )
         )
         print(f"20 fits, pool of {N_POOL}: {name:13} {elapsed_s:.2f} s")

@@ -132,7 +132,7 @@ def is_right(
     if pool is not None:
         useful = share_and_chances(task.features, pool, rng, task.codes)[1]
     problem = head_problem(task.features, task.codes, n_classes, pool, useful=useful)
-    head = HEADS[name].head.fit(problem, rng)[0]
+    head = HEADS[name].fit(problem, rng)[0]
     return (head.predict(task.test_features) == task.test_codes).astype(float)
 
 

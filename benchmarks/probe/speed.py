@@ -44,8 +44,8 @@ def main() -> None:
     )
     print(f"each pool: first look at share {first_s:.2f} s; a foreign pool gets no second")
     print(f"each pool: useful share        {share_s:.2f} s")
-    for name, entry in HEADS.items():
-        if entry.uses_pool:
+    for name, head in HEADS.items():
+        if head.uses_pool:
             probe_s = seconds(lambda name=name: pool_effect(folds, pool, name, rng()))
             total_s = first_s + share_s + probe_s
             print(f"each pool: {name:13} {probe_s:.2f} s, with both shares {total_s:.2f} s")

@@ -9,7 +9,6 @@ import torch
 
 from benchmarks.measuring.row import interleaved
 from mixmood.ssl.algorithms.mixmatch import MixMatch
-from mixmood.ssl.augment import AUGMENTATIONS
 from mixmood.ssl.loop import Length, Loop
 from mixmood.ssl.models.network import Follower, Network
 from mixmood.ssl.models.registry import WideResNetSpec, model_spec
@@ -81,11 +80,12 @@ def our_loop(setting: Setting, augment: str = "paper", ema: float = 0.0) -> Loop
             batch_size=BATCH,
             learning_rate=PEAK_RATE,
             weight_decay=WEIGHT_DECAY,
+            augment=augment,
+            ema=ema,
         ),
         Length(N_UPDATES, N_UPDATES),
         MixMatch(balanced="both"),
         network,
-        augment=AUGMENTATIONS[augment],
         follower=Follower(network.model, ema) if ema else None,
     )
 

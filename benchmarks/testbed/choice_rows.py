@@ -24,7 +24,7 @@ from mixmood.testbed.measured import distances_between
 
 PARTS = {"development": DEVELOPMENT, "report": REPORT}
 KEYS = ("task", "n_labelled", "seed", "source", "percent")
-ALGORITHMS = tuple(name for name, entry in HEADS.items() if entry.uses_pool)
+ALGORITHMS = tuple(name for name, head in HEADS.items() if head.uses_pool)
 VALUES = (*MEASURES, *(f"gain_{name}" for name in ALGORITHMS))
 N_POOL = 2000
 """Two pools of a thousand."""
@@ -38,7 +38,7 @@ def rows_of(
     n_classes = int(task.codes.max()) + 1
     base = _accuracy(
         task,
-        head_named("supervised").head.fit(
+        head_named("supervised").fit(
             head_problem(task.features, task.codes, n_classes), np.random.default_rng(0)
         )[0],
     )
@@ -56,7 +56,7 @@ def rows_of(
         gains = {
             f"gain_{name}": np.mean(
                 [
-                    100 * (_accuracy(task, head_named(name).head.fit(problem, rng)[0]) - base)
+                    100 * (_accuracy(task, head_named(name).fit(problem, rng)[0]) - base)
                     for problem in problems
                 ]
             )

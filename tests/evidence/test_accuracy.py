@@ -17,7 +17,7 @@ def clouds(n=24, m=40, d=10, k=3, seed=0):
 
 
 def all_heads():
-    return {name: entry.head for name, entry in HEADS.items()}
+    return dict(HEADS)
 
 
 def logits_of(features, codes, pool, folds, heads=None):
@@ -44,7 +44,7 @@ def test_the_label_of_a_held_out_row_is_not_used(name):
     wrong = np.where(folds[0] == 0, (codes + 1) % 3, codes)
     spoiled = head_problem(features, wrong, 3, pool, (folds != 0).astype(float))
     # The same penalty: the folds that choose it depend on the codes.
-    head = HEADS[name].head
+    head = HEADS[name]
     if name == "supervised":
         penalties = np.array([0.1])
         pair = [p.labelled.heads_at(penalties) for p in (problem, spoiled)]
@@ -66,7 +66,7 @@ def test_folds_in_parts_are_the_folds_at_once(monkeypatch):
 def test_a_head_does_not_depend_on_the_heads_beside_it():
     features, codes, pool = clouds()
     folds = repeated_folds(codes, 3, 1, np.random.default_rng(0))
-    alone = {"mixmatch": HEADS["mixmatch"].head}
+    alone = {"mixmatch": HEADS["mixmatch"]}
     together = logits_of(features, codes, pool, folds)["mixmatch"]
     assert (
         logits_of(features, codes, pool, folds, alone)["mixmatch"].tobytes() == together.tobytes()
@@ -78,7 +78,7 @@ def test_rows_that_are_never_held_out_are_nan():
     codes = codes % 2
     codes[0] = 2
     folds = repeated_folds(codes, 3, 2, np.random.default_rng(0))
-    supervised = {"supervised": HEADS["supervised"].head}
+    supervised = {"supervised": HEADS["supervised"]}
     right = right_by_image(logits_of(features, codes, pool, folds, supervised)["supervised"], codes)
     assert np.isnan(right[0])
     assert np.isfinite(right[1:]).all()

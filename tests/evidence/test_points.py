@@ -16,7 +16,7 @@ def effect(p_right, error=1.0):
 
 
 def test_every_head_that_uses_a_pool_can_be_probed():
-    own = {name for name, entry in HEADS.items() if entry.uses_pool}
+    own = {name for name, head in HEADS.items() if head.uses_pool}
     assert set(PROBE_ALGORITHMS) == own == set(POINTS)
 
 

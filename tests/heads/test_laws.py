@@ -7,7 +7,7 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.heads import HEADS, fit_head
 
 ALL = list(HEADS)
-POOL_HEADS = [name for name, entry in HEADS.items() if entry.uses_pool]
+POOL_HEADS = [name for name, head in HEADS.items() if head.uses_pool]
 
 
 def clouds(n=30, m=80, d=12, k=3, seed=0):

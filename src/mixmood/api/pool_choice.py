@@ -86,18 +86,15 @@ def head_task(
     why_none = ALL_LABELLED if sets.emptied else NO_POOL
     found = replace(candidates, pools=sets.unlabelled)
     readings = _readings(found, task, sets.extractor, listener, may_be_none=bool(sets.emptied))
-    decision = _decided(task, readings, plan, listener, why_none)
-    return with_pools(task, decision, plan.pool_limit, listener)
+    decision = _decided(task, readings, listener, why_none)
+    return with_pools(task, decision, listener)
 
 
 def _decided(
-    task: HeadTask,
-    readings: Mapping[str, Reading],
-    plan: TrainingRunPlan,
-    listener: Listener,
-    why_none: str,
+    task: HeadTask, readings: Mapping[str, Reading], listener: Listener, why_none: str
 ) -> PoolDecision:
     """The head and the pools to train it with."""
+    plan = task.plan
     if not readings:
         return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, why_none)
     if plan.algorithm == AUTO:
@@ -107,7 +104,7 @@ def _decided(
     parts = []
     for name, one in readings.items():
         use = PoolUse(name, len(one.pool), 0, None, "the algorithm was named")
-        parts.append(PoolPart(use, one, plan.algorithm != BASE, float(len(one.pool))))
+        parts.append(PoolPart(use, one, float(len(one.pool)) if plan.algorithm != BASE else 0.0))
     return PoolDecision(plan.algorithm, "", tuple(parts))
 
 
@@ -126,7 +123,7 @@ def _readings(
         if why := why_not_comparable(task.labelled.pool, one):
             aside[name] = why
             continue
-        reading = read_first(one, task.labelled, task.seed, extractor, banned)
+        reading = read_first(one, task.labelled, task.plan.seed, extractor, banned)
         if len(reading.sample):
             readings[name] = reading
         elif reading.sample.n_left_out:
@@ -153,7 +150,7 @@ def _advised(gains: PoolGains) -> PoolDecision:
         advice, probe = gains.advice[name], gains.probes[name]
         gain = () if probe is None else (probe.gain, probe.interval, probe.p_helps)
         use = PoolUse(name, len(reading.pool), 0, advice.word, advice.reason, *gain)
-        return PoolPart(use, reading, name in used, max(useful, 1.0))
+        return PoolPart(use, reading, max(useful, 1.0) if name in used else 0.0)
 
     reason = gains.answer.sentence if gains.why_no_gain is None else gains.why_no_gain
     if not used:

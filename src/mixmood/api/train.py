@@ -141,13 +141,13 @@ def _trained_head(
     start, recorder = time.perf_counter(), Recorder(listener)
     with open_cache(plan.cache, listener) or nullcontext() as store:
         task = head_task(labelled, unlabelled, plan, store, recorder)
-    run = trained_head(task, plan, recorder)
+    run = trained_head(task, recorder)
     run = replace(run, record=replace(run.record, elapsed_s=time.perf_counter() - start))
     if plan.folder is not None:
         write_atomic(plan.folder / run_files.MODEL, run.model)
         names = run.record.class_names
         surest = _surest(run, names) if len(names) <= MOST_CLASSES else {}
-        pictures = TrainingPictures(run.labelled.pool.name, _mistakes(run, names), surest)
+        pictures = TrainingPictures(task.labelled.pool.name, _mistakes(run, names), surest)
         write_atomic(plan.folder / run_files.REPORT, training_page(run.record, pictures))
         # Last, so that a folder with a record is complete.
         write_atomic(plan.folder / run_files.RECORD, run.record.to_json())
@@ -182,32 +182,32 @@ MOST_CLASSES = 20
 
 def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:
     """Images that the first cross-validation misclassified, by true and predicted class."""
-    logits = run.trained.logits[0]
+    logits, codes = run.trained.logits[0], run.task.codes
     seen = np.isfinite(logits).all(axis=1)
-    predicted = np.where(seen, np.nan_to_num(logits).argmax(axis=1), run.codes)
-    wrong = np.flatnonzero(predicted != run.codes)
-    pairs = Counter(zip(run.codes[wrong].tolist(), predicted[wrong].tolist(), strict=True))
+    predicted = np.where(seen, np.nan_to_num(logits).argmax(axis=1), codes)
+    wrong = np.flatnonzero(predicted != codes)
+    pairs = Counter(zip(codes[wrong].tolist(), predicted[wrong].tolist(), strict=True))
     most = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:MOST_MISTAKES]
     found = []
     for (true, other), count in most:
-        rows = wrong[(run.codes[wrong] == true) & (predicted[wrong] == other)][:N_TILES]
-        found.append(Mistakes(names[true], names[other], count, _tiles(run.labelled, rows)))
+        rows = wrong[(codes[wrong] == true) & (predicted[wrong] == other)][:N_TILES]
+        found.append(Mistakes(names[true], names[other], count, _tiles(run.task.labelled, rows)))
     return tuple(found)
 
 
 def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]:
-    if not run.pools:
+    pools, features = run.task.pools, run.task.pool
+    if features is None:
         return {}
-    features = np.concatenate([sample.features for sample in run.pools])
     chances = run.trained.head.predict_proba(features)
     likeliest = chances.argmax(axis=1)
-    starts, found = np.cumsum([0, *map(len, run.pools)]), {}
+    starts, found = np.cumsum([0, *map(len, pools)]), {}
     for code in np.unique(likeliest).tolist():
         rows = np.flatnonzero(likeliest == code)
         best = rows[np.argsort(-chances[rows, code], kind="stable")[:N_TILES]]
         places = [(int(np.searchsorted(starts, row, "right")) - 1, row) for row in best]
         found[names[code]] = tuple(
-            tile for k, row in places for tile in _tiles(run.pools[k], np.array([row - starts[k]]))
+            tile for k, row in places for tile in _tiles(pools[k], np.array([row - starts[k]]))
         )
     return found
 

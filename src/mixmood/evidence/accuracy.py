@@ -13,8 +13,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import LabelledAccuracy
 from mixmood.core.text import counted, either_form, listed
 from mixmood.heads.linear import LinearHead, directions
-from mixmood.heads.problem import HeadProblem, head_problem
-from mixmood.heads.registry import Head
+from mixmood.heads.problem import Head, HeadProblem, head_problem
 from mixmood.numerics.checks import check_setting
 from mixmood.numerics.folds import Folds
 
@@ -110,7 +109,7 @@ def all_logits(
     the other heads. Rows that are held out are not added to the pool.
 
     Args:
-        heads: The heads to fit; `{"supervised": HEADS["supervised"].head}` is the baseline.
+        heads: The heads to fit; `{"supervised": HEADS["supervised"]}` is the baseline.
         features: Of the labelled images, shape (n, d); `codes` are their classes.
         n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None.

@@ -84,7 +84,7 @@ def train_head(
     folds, why_not = _folds(work, codes, rng, groups)
     folds = folds if views is None or why_not else views.folds
     plan = nested_plan(folds, with_pairs=False)
-    heads = {name: HEADS[name].head for name in (names[-1:] if why_not else names)}
+    heads = {name: HEADS[name] for name in (names[-1:] if why_not else names)}
     fitted, logits = all_logits(heads, features, codes, n_classes, pool, plan.weights, rng, useful)
     outside = {name: plan.out_of_fold(one) for name, one in logits.items()}
     if why_not:

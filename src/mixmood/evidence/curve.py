@@ -89,7 +89,7 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))
     weights, held_out = training_weights(labelled.folds[:1])
-    codes, head = labelled.codes, {"supervised": HEADS["supervised"].head}
+    codes, head = labelled.codes, {"supervised": HEADS["supervised"]}
     thinned = np.stack([_thinned(one, codes, share, rng) for share in SHARES for one in weights])
     _, logits = all_logits(
         head, labelled.features, codes, labelled.n_classes, None, thinned, np.random.default_rng(0)

@@ -9,8 +9,8 @@ import numpy as np
 from mixmood.core.arrays import Array, Codes
 from mixmood.evidence.accuracy import fit_in_parts, mean_and_error
 from mixmood.heads.linear import directions
-from mixmood.heads.problem import HeadProblem, head_problem
-from mixmood.heads.registry import HEADS, Head, head_named
+from mixmood.heads.problem import Head, HeadProblem, head_problem
+from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds, training_weights
 
@@ -103,7 +103,7 @@ def labelled_folds(
     )
     rows = directions(features)
     found = [
-        _predicted(HEADS["supervised"].head, problem, rows, codes, row, rng)
+        _predicted(HEADS["supervised"], problem, rows, codes, row, rng)
         for problem, row in zip(problems, folds, strict=True)
     ]
     p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
@@ -126,7 +126,7 @@ def pool_effect(
         rng: Decides the random choices of the training.
         useful: The chance of each pool image to be useful, shape (m,); 1 if None.
     """
-    head, rows = head_named(algorithm).head, directions(labelled.features)
+    head, rows = head_named(algorithm), directions(labelled.features)
     chances = np.ones(len(pool)) if useful is None else useful
     found = [
         _predicted(head, problem.with_pool(part, chance), rows, labelled.codes, row, rng)

@@ -26,7 +26,7 @@ from mixmood.evidence.accuracy import (
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.view import BackboneView
 from mixmood.heads.linear import LinearHeads, directions
-from mixmood.heads.problem import DEFAULT_PENALTY, HeadProblem, head_problem, work_of
+from mixmood.heads.problem import DEFAULT_PENALTY, Head, HeadProblem, head_problem, work_of
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds
@@ -47,7 +47,7 @@ MOST_PENALTY_WORK = 5_000_000
 """If a fit takes more work (500 images of 20 classes), the penalty is not cross-validated."""
 
 
-class FixedPenalty:
+class FixedPenalty(Head):
     """The supervised head with the same penalty for every view."""
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
@@ -178,7 +178,7 @@ class ViewEvidence:
         n_classes, logits = int(self._codes.max()) + 1, {}
         for candidate, features in self.features.items():
             is_large = work_of(features, n_classes) > MOST_PENALTY_WORK
-            head = FixedPenalty() if is_large else HEADS[BASE].head
+            head = FixedPenalty() if is_large else HEADS[BASE]
             problem = head_problem(features, self._codes, n_classes, weights=weights)
             logits[candidate] = fit_in_parts(head, problem, directions(features), seed=0)[1]
         return logits

@@ -3,10 +3,9 @@
     fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
 
 A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
-`directions` are signed roots scaled to length 1 (`heads.problem`). `HEADS` holds the heads by name;
-`evidence.choice.train_head` chooses one of them and estimates its accuracy. `MixMatchClassifier`,
-`PseudoLabelClassifier` and `PropagationClassifier` are the same heads as scikit-learn estimators;
-only they need scikit-learn, and they are imported when first used.
+`directions` are signed roots scaled to length 1 (`heads.linear`). `HEADS` holds the heads by name.
+`MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the same heads as
+scikit-learn estimators; they are imported when first used.
 """
 
 from typing import TYPE_CHECKING, Any

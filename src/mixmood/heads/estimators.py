@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import head_problem
+from mixmood.heads.problem import Head, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
-from mixmood.heads.registry import Head
 
 UNLABELLED = -1
 
@@ -84,11 +83,9 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which samples have a class, shape (n,).
-
-    Texts stand beside -1 in an array of objects. An array of texts would hold "-1", which is
-    refused, as in sklearn.semi_supervised.
-    """
+    """Which samples have a class, shape (n,)."""
+    # Texts stand beside -1 in an array of objects. An array of texts would hold "-1", which is
+    # refused, as in sklearn.semi_supervised.
     if y.dtype.kind == "U" and (y == str(UNLABELLED)).any():
         raise ValueError(
             'y holds the text "-1". For classes that are texts give an array with dtype=object, '
@@ -101,8 +98,7 @@ def _is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
 class MixMatchClassifier(_HeadClassifier):
     """MixMatch on features: unlabelled rows with sharpened guesses are mixed with labelled rows.
 
-    See `mixmood.heads.mixmatch.MixMatchHead` for the loss. After `fit`, `head_` holds the linear
-    classifier and `classes_` the classes.
+    See `mixmood.heads.mixmatch.MixMatchHead` for the loss; `head_` is the linear classifier.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = np.arange(60) % 2
@@ -125,8 +121,7 @@ class MixMatchClassifier(_HeadClassifier):
 class PseudoLabelClassifier(_HeadClassifier):
     """Self-training with the most confident unlabelled rows of each class.
 
-    `fit` also takes `useful`, the chance of each row to belong to one of the classes: rows count
-    by it. See `mixmood.heads.pseudo_label.PseudoLabelHead`.
+    See `mixmood.heads.pseudo_label.PseudoLabelHead`.
     """
 
     n_rounds: int = PseudoLabelHead.n_rounds
@@ -140,11 +135,8 @@ class PseudoLabelClassifier(_HeadClassifier):
     def fit(self, X: Any, y: Any, useful: Any = None) -> Self:
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown.
 
-        Args:
-            X: The features.
-            y: The classes.
-            useful: The chance of each row to belong to one of the classes, shape (n,); 1 if None.
-                Those of labelled rows are not used. `mixmood train` estimates it from the images.
+        `useful` is the chance of each unlabelled row to belong to one of the classes, shape (n,); 1
+        if None. `mixmood train` estimates it from the images.
         """
         return self._fit(X, y, useful)
 

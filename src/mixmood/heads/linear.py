@@ -12,8 +12,7 @@ from mixmood.numerics.checks import checked_features
 from mixmood.numerics.logistic import Logistic
 from mixmood.numerics.neighbours import unit_rows
 
-MOST_LOGITS = 30_000_000
-"""The largest number of labelled rows times classes; a fit holds several arrays of that size."""
+MOST_LOGITS = 30_000_000  # labelled rows times classes; a fit holds several arrays of that size
 
 
 def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
@@ -50,8 +49,8 @@ def directions(features: Array) -> Array:
     """sign(x) * sqrt(|x|) of every feature, then each row divided by its length.
 
     Roots weaken the few features that are large in an image; the length of a row says more
-    about contrast than about classes. A row of zeros stays zero. Input and output have shape
-    (n, d); float32 stays float32, other types become float64.
+    about contrast than about classes. A row of zeros stays zero. float32 stays float32, other
+    types become float64.
 
     Source: Perronnin et al., "Improving the Fisher kernel", 2010.
 
@@ -67,12 +66,9 @@ def directions(features: Array) -> Array:
 class LinearHead:
     """softmax((directions(features) @ weights + bias) / temperature)."""
 
-    weights: Array
-    """Shape (d, k)."""
-    bias: Array
-    """Shape (k,)."""
-    temperature: float = 1.0
-    """Divides the logits, so that probabilities are calibrated; it changes no predicted class."""
+    weights: Array  # shape (d, k)
+    bias: Array  # shape (k,)
+    temperature: float = 1.0  # divides the logits, for calibration; changes no class
 
     def logits(self, features: Array) -> Array:
         """Logits before the temperature, shape (n, k), of features, shape (n, d)."""

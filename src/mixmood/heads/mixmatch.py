@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
+from mixmood.heads.problem import Head, HeadProblem
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.checks import RangedSettings, ranged
+from mixmood.numerics.checks import ranged
 
 F32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class MixMatchHead(RangedSettings):
+class MixMatchHead(Head):
     """A linear MixMatch head, trained by gradient steps that start from the supervised head.
 
     In every update the head guesses class probabilities p for a batch of the pool. The guesses
@@ -75,9 +75,8 @@ class MixMatchHead(RangedSettings):
 def logit_gradient(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
     """The gradient of the loss in the mixed logits, shape (k, rows, B); labelled rows come first.
 
-    `error` are probabilities minus targets of mixed rows, `mixed_p` their probabilities. `shares`,
-    shape (n_labelled, B), are the weights of labelled rows, which sum to 1; `gamma` is that of the
-    pool's squared error, a mean over its rows and classes.
+    `error` are probabilities minus targets. `shares`, shape (n_labelled, B), are the weights of
+    labelled rows, which sum to 1; `gamma` is that of the pool's mean squared error.
     """
     n_labelled = len(shares)
     p, pool_error = mixed_p[:, n_labelled:], error[:, n_labelled:]
@@ -137,10 +136,7 @@ class _Training:
         return np.ascontiguousarray(by_row.transpose(1, 0, 2))
 
     def step(self, rows: F32, gradients: F32, rate: float) -> None:
-        """One gradient step, of length about `rate` for each class.
-
-        `gradients`, shape (k, n, B), are those of the loss in the logits of these rows.
-        """
+        """One step of length about `rate` for each class; gradients in the logits, (k, n, B)."""
         by_row = gradients.transpose(1, 0, 2).reshape(len(rows), -1)
         gradient = (rows.T @ by_row).reshape(self._parameters.shape)
         self._n_steps += 1

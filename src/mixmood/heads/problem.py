@@ -1,11 +1,11 @@
 """The problem that heads are fitted to: labelled rows, a pool, and the rows that train.
 
-B problems are fitted at once: the folds of a cross-validation, or one problem with all rows. What
-heads derive from the rows is computed once and shared by all that are fitted to them.
+B problems are fitted at once: the folds of a cross-validation, or one problem with all rows.
 """
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,15 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
 from mixmood.heads.linear import LinearHeads, check_labelled, directions
 from mixmood.numerics.calibration import log_likelihood
-from mixmood.numerics.checks import checked_features
+from mixmood.numerics.checks import RangedSettings, checked_features
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import Logistic, RowSpace, fit_logistic, one_hot, row_space
 
-PENALTIES = (0.01, 0.1, 1.0)
-"""The penalties of the supervised heads that are compared, in multiples of the spread."""
-DEFAULT_PENALTY = 0.1
-"""The penalty if it cannot be cross-validated."""
+PENALTIES = (0.01, 0.1, 1.0)  # of supervised heads, in multiples of the spread
+DEFAULT_PENALTY = 0.1  # the penalty if it cannot be cross-validated
 N_FOLDS = 5
-MOST_WORK = 200_000_000
-"""If a fit takes more work (hundreds of classes), the penalty is DEFAULT_PENALTY."""
-TOLERANCE, ROUGH_TOLERANCE = 1e-4, 1e-3
-"""When a supervised fit ends; and one that compares penalties, or one to soft labels."""
+MOST_WORK = 200_000_000  # if a fit takes more (hundreds of classes), the penalty is DEFAULT_PENALTY
+TOLERANCE, ROUGH_TOLERANCE = 1e-4, 1e-3  # of a fit; of one that is compared, or has soft labels
 N_DIRECTIONS = 192
 
 
@@ -34,15 +30,11 @@ N_DIRECTIONS = 192
 class LabelledRows:
     """Labelled rows, and which of them train in each of B problems."""
 
-    rows: Array
-    """Directions of the labelled features, shape (n, d)."""
-    codes: NDArray[np.integer]
-    """The class of each row, shape (n,)."""
+    rows: Array  # directions of the labelled features, shape (n, d)
+    codes: NDArray[np.integer]  # the class of each row, shape (n,)
     n_classes: int
-    weights: NDArray[np.float64]
-    """1 where a row trains, 0 where it is held out, shape (B, n)."""
-    space: RowSpace
-    """The rows in a basis of their own; all problems share it."""
+    weights: NDArray[np.float64]  # 1 where a row trains, 0 where it is held out, shape (B, n)
+    space: RowSpace  # the rows in a basis of their own; all problems share it
 
     @cached_property
     def targets(self) -> NDArray[np.float64]:
@@ -51,10 +43,8 @@ class LabelledRows:
 
     @cached_property
     def spread(self) -> float:
-        """The mean squared distance of the rows from their mean; 1 if they are all equal.
-
-        Penalties are multiples of it, so that they mean the same for every backbone.
-        """
+        """The mean squared distance of the rows from their mean; 1 if they are all equal."""
+        # Penalties are multiples of it, so that they mean the same for every backbone.
         rows = np.asarray(self.rows, float)
         spread = float(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
         return spread if spread > 0 else 1.0
@@ -64,8 +54,7 @@ class LabelledRows:
         """The penalty of each problem's supervised head, in multiples of the spread; shape (B,).
 
         Each problem chooses among PENALTIES by the log-likelihood of its own training rows, held
-        out in turn. All penalties of all folds of all problems are fitted together. The folds do
-        not depend on a seed, so that all heads start from the same supervised one.
+        out in turn. The folds do not depend on a seed, so that all heads start from the same one.
         """
         n_problems, n_rows = self.weights.shape
         is_large = work_of(self.rows, self.n_classes) > MOST_WORK
@@ -111,22 +100,18 @@ class LabelledRows:
 class JointRows:
     """Labelled rows and those of the pool, in a small basis for heads with soft labels."""
 
-    labelled: Array
-    """Directions of the labelled features, shape (n, d)."""
-    pool: Array
-    """Directions of the unlabelled features, shape (m, d); m may be 0."""
-    useful: Array
-    """The chance of each row of the pool to belong to a labelled class, shape (m,)."""
+    labelled: Array  # directions of the labelled features, shape (n, d)
+    pool: Array  # directions of the unlabelled features, shape (m, d); m may be 0
+    useful: Array  # the chance of each row of the pool to belong to a labelled class, shape (m,)
 
     @cached_property
     def basis(self) -> Array:
         """Orthonormal columns, shape (d, r); r is at most n plus N_DIRECTIONS.
 
-        They span the labelled rows and the directions in which the pool varies most. The pool's
-        directions come from one step of a randomised singular value decomposition. Its random start
-        is fixed and has a row for each feature, so that it depends neither on a seed nor on the
-        order of the rows. A whole `train --algorithm propagation` takes 1.1 s, and 1.7 s with all
-        1280 features.
+        They span the labelled rows and the directions in which the pool varies most, from one step
+        of a randomised singular value decomposition with a fixed start: they depend neither on a
+        seed nor on the order of the rows. A whole `train --algorithm propagation` takes 1.1 s, and
+        1.7 s with all 1280 features.
 
         Source: Halko, Martinsson and Tropp, "Finding structure with randomness", 2011.
         """
@@ -180,10 +165,7 @@ class HeadProblem:
     def fit_joint(
         self, pool_targets: Array, pool_weights: Array, start: LinearHeads
     ) -> LinearHeads:
-        """Logistic regressions on labelled rows and pool together, in the joint basis.
-
-        The pool's class probabilities have shape (B, m, k), its weights (B, m).
-        """
+        """Logistic regressions on labelled rows and pool, whose targets are (B, m, k)."""
         own, basis = self.labelled, self.joint.basis
         shape = (self.n_problems, *own.targets.shape)
         fit = fit_logistic(
@@ -196,6 +178,16 @@ class HeadProblem:
             single=True,
         )
         return LinearHeads(np.matmul(basis, fit.weights), fit.bias)
+
+
+class Head(RangedSettings):
+    """Settings of one kind of head, which are its fields, and how it is fitted."""
+
+    uses_pool: ClassVar[bool] = True
+
+    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
+        """The heads of all problems; the same input and generator give the same bytes."""
+        raise NotImplementedError
 
 
 def work_of(rows: Array, n_classes: int) -> int:
@@ -211,15 +203,12 @@ def head_problem(
     weights: NDArray[np.float64] | None = None,
     useful: Array | None = None,
 ) -> HeadProblem:
-    """The checked problem from features of a backbone.
+    """The checked problem from features of labelled and unlabelled images, (n, d) and (m, d).
 
     Rows are put in an order that depends on their content alone, so that heads do not depend on
     the order in which files are listed.
 
     Args:
-        features: Of the labelled images, shape (n, d).
-        codes: Their classes, 0 to n_classes - 1, shape (n,).
-        pool: Of the unlabelled images, shape (m, d); none if None.
         weights: 1 where a row trains, shape (B, n); one problem with all rows if None.
         useful: The chance of each row of the pool to belong to a labelled class, shape (m,); 1
             if None. Pseudo-labels are weighted by it.
@@ -239,10 +228,9 @@ def head_problem(
 
 
 def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
-    """An order of the rows that depends on their values only, not on their present order.
+    """An order of the rows that depends on their values (then codes) only.
 
     Random draws from rows in this order do not change when a folder is listed in another order.
-    Equal rows are ordered by their codes.
     """
     direction = np.random.default_rng(0).normal(size=rows.shape[1])
     keys = np.einsum("ij,j->i", rows, direction, dtype=np.float64)

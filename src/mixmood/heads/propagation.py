@@ -7,9 +7,9 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
+from mixmood.heads.problem import Head, HeadProblem
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.checks import RangedSettings, ranged
+from mixmood.numerics.checks import ranged
 from mixmood.numerics.neighbours import cosine_neighbours
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PropagationHead(RangedSettings):
+class PropagationHead(Head):
     """The geometric mean of logistic regression and label spreading, as one linear head.
 
     Labels spread from the training rows over the graph of the `n_neighbours` nearest rows, with
@@ -66,11 +66,9 @@ class PropagationHead(RangedSettings):
         return np.asarray(spread / spread.sum(axis=2, keepdims=True))
 
     def _reached(self, labelled: Array, pool: Array) -> Array:
-        """How much of a label on each labelled row reaches every row, shape (n + m, n).
-
-        The graph does not depend on which rows train, and spreading is linear in the labels:
-        this one matrix serves all problems.
-        """
+        """How much of a label on each labelled row reaches every row, shape (n + m, n)."""
+        # The graph does not depend on which rows train, and spreading is linear in the labels:
+        # this one matrix serves all problems.
         graph = neighbour_graph(np.concatenate([labelled, pool]), self.n_neighbours)
         reached = start = np.eye(len(labelled) + len(pool), len(labelled))
         for _ in range(self.n_steps):

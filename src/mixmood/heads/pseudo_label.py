@@ -7,16 +7,15 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
+from mixmood.heads.problem import Head, HeadProblem
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.checks import RangedSettings, ranged
+from mixmood.numerics.checks import ranged
 
-FULL_SHARE = 0.2
-"""Pseudo-labels have their full weight where they are at least this share of the pool."""
+FULL_SHARE = 0.2  # of the pool, from which on pseudo-labels have their full weight
 
 
 @dataclass(frozen=True)
-class PseudoLabelHead(RangedSettings):
+class PseudoLabelHead(Head):
     """Self-training with so many images of each class as the pool seems to have.
 
     In every round the head predicts the pool. The most confident images of each class then train
@@ -78,8 +77,7 @@ def most_confident(
 
     The label of a row is its most probable class. Of each class the `n_each` most confident rows
     are taken, or all if there are fewer; of equal ones the first. `n_each` is one number, or has
-    shape (B, k). Where a row is hardly useful, its confidence moves to that of a guess among the
-    classes.
+    shape (B, k). The less useful a row, the less its confidence counts.
     """
     guessed = p.argmax(axis=2)
     confidence = useful * (p.max(axis=2) - 1 / p.shape[2])

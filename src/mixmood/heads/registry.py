@@ -1,47 +1,28 @@
 """The heads by name."""
 
-from dataclasses import dataclass
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.text import check_name
-from mixmood.heads.linear import LinearHead, LinearHeads
+from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import HeadProblem, head_problem
+from mixmood.heads.problem import Head, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 from mixmood.heads.supervised import SupervisedHead
 
-
-class Head(Protocol):
-    """Settings of one kind of head, and how it is fitted."""
-
-    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
-        """The heads of all problems; the same input and generator give the same bytes."""
-
-
-@dataclass(frozen=True)
-class HeadEntry:
-    """One kind of head."""
-
-    head: Head
-    """The head with the settings that were chosen on development tasks."""
-    uses_pool: bool = True
-
-
-HEADS: dict[str, HeadEntry] = {
-    "supervised": HeadEntry(SupervisedHead(), uses_pool=False),
-    "mixmatch": HeadEntry(MixMatchHead()),
-    "pseudo-label": HeadEntry(PseudoLabelHead()),
-    "propagation": HeadEntry(PropagationHead()),
+HEADS: dict[str, Head] = {
+    "supervised": SupervisedHead(),
+    "mixmatch": MixMatchHead(),
+    "pseudo-label": PseudoLabelHead(),
+    "propagation": PropagationHead(),
 }
+"""Heads with the settings that were chosen on development tasks."""
 
 
-def head_named(name: str) -> HeadEntry:
-    """The entry of this name; an unknown one is refused with the nearest known."""
+def head_named(name: str) -> Head:
+    """The head of this name; an unknown one is refused with the nearest known."""
     check_name("head", name, HEADS)
     return HEADS[name]
 
@@ -64,4 +45,4 @@ def fit_head(
     ([0, 1], (4, 2))
     """
     problem = head_problem(features, codes, n_classes, pool)
-    return head_named(name).head.fit(problem, rng)[0]
+    return head_named(name).fit(problem, rng)[0]

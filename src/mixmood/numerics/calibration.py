@@ -32,13 +32,9 @@ MAX_UPDATES = 30
 def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     """The temperature t at which softmax(logits / t) gives the labels the largest likelihood.
 
-    The logits must come from images that the classifier was not trained on (out of fold). The
-    likelihood has one maximum in 1/t. If all predictions are right, t is COLDEST; if the logits
-    say nothing about the labels, it is HOTTEST.
-
-    Args:
-        logits: Shape (n, k), or (repeats, n, k) for several cross-validations of the same rows.
-        codes: The class of each row, shape (n,).
+    The logits, shape (n, k) or (repeats, n, k), must come from images that the classifier was not
+    trained on (out of fold). If all predictions are right, t is COLDEST; if the logits say nothing
+    about the labels, codes of shape (n,), it is HOTTEST.
 
     Source: Guo et al., "On calibration of modern neural networks", 2017.
     """
@@ -47,7 +43,7 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     labels = np.tile(codes, len(rows) // len(codes))
     right = rows[np.arange(len(rows)), labels]
     low, high = 1 / HOTTEST, 1 / COLDEST
-    # The slope of the log-likelihood falls as 1/t grows: bisection for its zero.
+    # The slope of the log-likelihood falls as 1/t grows: bisection for its only zero.
     for _ in range(MAX_UPDATES):
         sharpness = np.sqrt(low * high)
         slope = float((right - (softmax(sharpness * rows) * rows).sum(axis=1)).mean())

@@ -15,8 +15,7 @@ def checked_features(
 ) -> Array:
     """The features as an array; refuse anything but an (n, d) array of finite numbers.
 
-    In messages they are called `what`, such as "The pool". Each row must have `width` features, and
-    there must be `fewest` rows.
+    In messages they are called `what`; there must be `width` features a row and `fewest` rows.
     """
     rows = np.asarray(features)
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiu":

@@ -9,8 +9,7 @@ from mixmood.core.text import counted
 
 Folds = NDArray[np.int64]
 
-NEVER = -1
-"""The fold of a row that is in every training set and never held out."""
+NEVER = -1  # the fold of a row that is in every training set and never held out
 
 
 def repeated_folds(
@@ -22,11 +21,10 @@ def repeated_folds(
 ) -> Folds:
     """The fold of every row in every repeat, shape (n_repeats, n); NEVER where it has none.
 
-    Each class is spread as evenly as it can be over the folds. Rows of one group are in one fold.
-    No class may be missing from the training rows of a fold. A class with one image (or with all
-    its images in one group) is therefore not held out: its accuracy cannot be estimated, and its
-    rows have the fold NEVER. With fewer rows (groups) than folds there are fewer folds. Without
-    groups, which may be any integers, each row is a group.
+    Each class is spread as evenly as it can be over the folds. Rows of one group are in one fold;
+    without groups, which may be any integers, each row is a group. No class may be missing from the
+    training rows of a fold: one with a single image (or group) has the fold NEVER, and its accuracy
+    cannot be estimated. With fewer rows (groups) than folds there are fewer folds.
 
     >>> repeated_folds(np.array([0, 0, 0, 1, 1, 2]), 2, 1, np.random.default_rng(0)).tolist()
     [[1, 0, 0, 0, 1, -1]]
@@ -46,10 +44,9 @@ def repeated_folds(
 
 
 def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """For every fold of every repeat, which rows train and which are held out: two arrays (B, n).
+    """1.0 for rows that train, and True for rows held out, in every fold: two arrays (B, n).
 
-    The first holds 1.0 for training rows and 0.0 for others, the second is True where a row is
-    held out. Folds without rows are left out; the others come repeat by repeat.
+    Folds come repeat by repeat; those without rows are left out.
     """
     held_out = np.concatenate(
         [row[None, :] == np.arange(row.max() + 1)[:, None] for row in folds], axis=0

@@ -1,14 +1,12 @@
 """Logistic regression with an L2 penalty: many problems on the same rows, solved at once.
 
-The folds of a cross-validation and the penalties that it compares share their features. Only the
-weights of the rows, the targets or the penalty differ. All problems are fitted together by Newton's
-method with conjugate gradients: one large matrix product replaces many small ones. A whole `train`
-takes 1.2 s; with SciPy's L-BFGS for each problem it took 2.1 s to the same tolerance, and 3.5 s to
-converge (120 labelled images of 10 classes, a pool of 1000, features in the cache).
+The folds of a cross-validation and the penalties that it compares share their features. All
+problems are fitted together by Newton's method with conjugate gradients: one large matrix product
+replaces many small ones. A whole `train` takes 1.2 s; with SciPy's L-BFGS for each problem it took
+2.1 s to the same tolerance (120 labelled images of 10 classes, a pool of 1000, cached features).
 
 Arrays of unknowns have shape (r + 1, k, B): the coordinates and, last, the bias; then the class;
-then the problem. Sums over few classes are fast when many problems are adjacent in memory. Every
-step costs two products of the rows with such an array.
+then the problem. Sums over few classes are fast when many problems are adjacent in memory.
 """
 
 from dataclasses import dataclass
@@ -19,32 +17,24 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.numerics.calibration import log_softmax
 
-SMALLEST = 1e-10
-"""Directions whose singular value is a smaller share of the largest are left out as rounding."""
+SMALLEST = 1e-10  # singular values of a smaller share of the largest are rounding
 
 
 @dataclass(frozen=True)
 class RowSpace:
     """Centred features as coordinates in an orthonormal basis.
 
-    The solution of a linear model with an L2 penalty is a combination of the rows. With n rows
-    of d > n features it therefore needs n coordinates, not d, and its norm stays the same.
+    The solution of a linear model with an L2 penalty is a combination of the rows: with n rows of
+    d > n features it needs n coordinates, and its norm stays the same.
     """
 
-    coordinates: Array
-    """Shape (n, r), r <= min(n, d); the columns are orthogonal when n < d."""
-    basis: Array | None
-    """Shape (d, r), orthonormal columns; None where the features are their own coordinates."""
-    centre: Array
-    """The mean row, shape (d,)."""
+    coordinates: Array  # shape (n, r), r <= min(n, d); the columns are orthogonal when n < d
+    basis: Array | None  # shape (d, r), orthonormal columns; None for the features themselves
+    centre: Array  # the mean row, shape (d,)
 
 
 def row_space(features: Array) -> RowSpace:
-    """The row space of the centred features; shape (n, d) in.
-
-    The rows are rotated only where that saves work (n < d): the singular value decomposition
-    gives coordinates with orthogonal columns.
-    """
+    """The row space of the centred features, shape (n, d); rotated only if n < d, to save work."""
     centre = features.mean(axis=0)
     centred = features - centre
     if centred.shape[0] >= centred.shape[1]:
@@ -54,24 +44,19 @@ def row_space(features: Array) -> RowSpace:
     return RowSpace(left[:, kept] * sizes[kept], right[kept].T, centre)
 
 
-TOLERANCE = 1e-6
-"""Largest entry of the gradient, as a share of the sum of the weights, at which a fit ends."""
+TOLERANCE = 1e-6  # largest entry of the gradient at the end, as a share of the sum of weights
 MAX_UPDATES = 100
-MAX_INNER = 60
-"""Conjugate-gradient steps within one Newton step."""
+MAX_INNER = 60  # conjugate-gradient steps within one Newton step
 MAX_HALVINGS = 25
-ENOUGH = 1e-4
-"""The share of the predicted decrease that a step must reach (Armijo's rule)."""
+ENOUGH = 1e-4  # the share of the predicted decrease that a step must reach (Armijo's rule)
 
 
 @dataclass(frozen=True)
 class Logistic:
     """The solutions of B problems: probabilities are softmax(features @ weights + bias)."""
 
-    weights: Array
-    """Shape (B, d, k)."""
-    bias: Array
-    """Shape (B, k); its mean over the classes is 0."""
+    weights: Array  # shape (B, d, k)
+    bias: Array  # shape (B, k); its mean over the classes is 0
 
     def logits(self, features: Array) -> Array:
         """Logits of every problem for every row: shape (n, d) in, (B, n, k) out."""
@@ -104,8 +89,7 @@ def fit_logistic(
         targets: Class probabilities of the rows, shape (n, k) or (B, n, k).
         weights: How much each row counts in each problem, shape (B, n); 0 leaves a row out.
         penalties: One positive number for each problem, shape (B,).
-        tolerance: When the fit ends; see TOLERANCE.
-        start: A solution to start from, of the same shapes; all zeros if None.
+        start: A solution to start from; all zeros if None.
         single: Compute in single precision, for tolerances of 1e-4 and more; a whole `train
             --algorithm propagation` takes 1.1 s, and 1.3 s without.
     """
@@ -128,29 +112,22 @@ def fit_logistic(
 
 def one_hot(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
     """Targets of known labels: 1 at the class of each row, shape (n, n_classes)."""
-    targets = np.zeros((len(codes), n_classes))
-    targets[np.arange(len(codes)), codes] = 1.0
-    return targets
+    return np.asarray(codes[:, None] == np.arange(n_classes), float)
 
 
 @dataclass(frozen=True)
 class _Problem:
     """B penalised cross-entropies on the same rows."""
 
-    rows: Array
-    """Coordinates and a column of ones, shape (n, r + 1)."""
-    targets: Array
-    """Shape (n, k, B) or (n, k, 1)."""
-    weights: Array
-    """Shape (n, 1, B)."""
-    penalties: Array
-    """Shape (r + 1, 1, B); 0 in the row of the bias."""
-    curvature: Array
-    """Weighted sums of squares of the columns, shape (r + 1, 1, B), for the Hessian's diagonal."""
+    rows: Array  # coordinates and a column of ones, shape (n, r + 1)
+    targets: Array  # shape (n, k, B) or (n, k, 1)
+    weights: Array  # shape (n, 1, B)
+    penalties: Array  # shape (r + 1, 1, B); 0 in the row of the bias
+    curvature: Array  # weighted sums of squares of the columns, shape (r + 1, 1, B)
 
     @classmethod
     def of(cls, coordinates: Array, targets: Array, weights: Array, penalties: Array) -> "_Problem":
-        """The problem with a column of ones added, from weights (n, B) and penalties (B,)."""
+        """From weights (n, B) and penalties (B,); a column of ones is added."""
         kind, ones = coordinates.dtype, np.ones((len(coordinates), 1))
         rows = np.concatenate([coordinates, ones], axis=1, dtype=kind)
         by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
@@ -162,25 +139,21 @@ class _Problem:
         )
 
     def only(self, kept: NDArray[np.intp]) -> "_Problem":
-        """Some of the problems."""
         shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1
         targets = self.targets if shared else self.targets[:, :, kept]
         parts = (part[:, :, kept] for part in (self.weights, self.penalties, self.curvature))
         return _Problem(self.rows, targets, *parts)
 
     def value(self, unknowns: Array, log_p: Array) -> Array:
-        """The value that is minimised, shape (B,)."""
         entropy = -(self.targets * log_p).sum(axis=1, keepdims=True)
         loss = (self.weights * entropy).sum(axis=(0, 1))
         return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 1)))
 
     def gradient(self, unknowns: Array, p: Array) -> Array:
-        """The gradient of the value; its sum over classes is 0."""
         slopes = self.weights * (p - self.targets)
         return _product(self.rows.T, slopes) + self.penalties * unknowns
 
     def hessian_times(self, direction: Array, p: Array) -> Array:
-        """The Hessian times a direction."""
         change = _product(self.rows, direction)
         change -= (p * change).sum(axis=1, keepdims=True)
         change *= p
@@ -217,11 +190,9 @@ def _minimise(problem: _Problem, tolerance: float, start: Array | None = None) -
 
 
 def _newton_step(part: _Problem, slope: Array, p: Array) -> Array:
-    """The step that solves Hessian * step = -slope, with a tolerance relative to the slope.
-
-    The columns of the coordinates are nearly orthogonal, so the Hessian is nearly diagonal
-    within a class: its diagonal makes a good preconditioner.
-    """
+    """The step that solves Hessian * step = -slope, with a tolerance relative to the slope."""
+    # The columns of the coordinates are nearly orthogonal, so that the Hessian is nearly diagonal
+    # within a class: its diagonal makes a good preconditioner.
     tiny = np.finfo(p.dtype).tiny
     spread = (part.weights * (p * (1 - p))).mean(axis=1).sum(axis=0)
     share = spread / np.maximum(part.weights.sum(axis=(0, 1)), tiny)

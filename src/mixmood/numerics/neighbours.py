@@ -7,18 +7,15 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 
-BLOCK_ENTRIES = 4_000_000
-"""Similarities in memory at once, however large the two sets are."""
+BLOCK_ENTRIES = 4_000_000  # similarities in memory at once, however large the two sets are
 
 
 @dataclass(frozen=True)
 class Neighbours:
     """The k most similar references of each query, the most similar first."""
 
-    indices: NDArray[np.int64]
-    """Rows of the references, shape (n, k); of equally similar ones the lower index is first."""
-    similarities: Array
-    """Cosines, shape (n, k)."""
+    indices: NDArray[np.int64]  # of references, shape (n, k); of equal ones the lower is first
+    similarities: Array  # cosines, shape (n, k)
 
 
 def unit_rows(features: Array, centre: Array | None = None) -> Array:
@@ -33,12 +30,9 @@ def unit_rows(features: Array, centre: Array | None = None) -> Array:
 
 
 def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: int) -> Neighbours:
-    """The references that are most similar to each query.
+    """The references, shape (m, d), that are most similar to each query, shape (n, d).
 
-    Args:
-        queries: Shape (n, d).
-        references: Shape (m, d); the queries if None, but no row is its own neighbour.
-        n_neighbours: How many neighbours; if there are fewer references, all of them.
+    Without references they are the other queries. If there are fewer of them, all are neighbours.
     """
     within = references is None
     others = queries if references is None else references
@@ -70,23 +64,17 @@ def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(kept, order, axis=1)
 
 
-COPY_COSINE = 0.985
-"""Chosen on development images: of 9.4 million pairs of different ones, none exceeds 0.977."""
+COPY_COSINE = 0.985  # of 9.4 million pairs of different development images none is above 0.977
 TIMES_AS_NEAR = 10
-EQUAL_COSINE = 0.99999
-"""The cosine of rows in single precision that are equal but for rounding."""
-MOST_COMPARED = 500
-"""Images of a set that are compared; it bounds the time."""
+EQUAL_COSINE = 0.99999  # the cosine of rows in single precision that are equal but for rounding
+MOST_COMPARED = 500  # images of a set that are compared; it bounds the time
 
 
 def copy_cosine(labelled: Array) -> float:
-    """An image with at least this cosine to a labelled image is a copy of it.
+    """An image with at least this cosine to a labelled image is a copy; unit rows (n, d), n > 1.
 
     Features of other backbones may all lie in a narrow cone, where different images have cosines
     above 0.985 too. So a copy must be ten times as near as labelled images are to their neighbours.
-
-    Args:
-        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
     """
     sample = labelled[:MOST_COMPARED]
     typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
@@ -95,12 +83,7 @@ def copy_cosine(labelled: Array) -> float:
 
 
 def near_copies(features: Array, labelled: Array) -> NDArray[np.bool_]:
-    """Which images are near copies of labelled ones, shape (n,).
-
-    Args:
-        features: Shape (n, d).
-        labelled: Shape (m, d), m at least 2.
-    """
+    """Which images, shape (n, d), are near copies of labelled ones, (m, d), m > 1; shape (n,)."""
     units = unit_rows(labelled)
     nearest = cosine_neighbours(features, units, 1).similarities[:, 0]
     return np.asarray(nearest >= copy_cosine(units))

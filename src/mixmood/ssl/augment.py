@@ -18,8 +18,7 @@ Floats = NDArray[np.float64]
 class Augment:
     """Optional flips, shifts (a crop of the image padded by reflection) and rotations.
 
-    `transpose` exchanges rows and columns of half of the images; with both flips, each of the eight
-    symmetries of the square is equally likely.
+    With `transpose` and both flips the eight symmetries of the square are equally likely.
     """
 
     flip_horizontal: bool = False
@@ -106,11 +105,9 @@ def augmentation(word: str | Augment) -> Augment:
     return AUGMENTATIONS[word]
 
 
-N_CHANGES = 2
-"""How many changes each image gets."""
+N_CHANGES = 2  # how many changes each image gets
 
-CUTOUT_SHARE = 0.5
-"""Side of the grey square as a share of the shorter side of the image."""
+CUTOUT_SHARE = 0.5  # side of the grey square as a share of the shorter side of the image
 
 
 def _brighten(pixels: Tensor, amount: Tensor) -> Tensor:
@@ -144,8 +141,7 @@ def _stretch(pixels: Tensor, _: Tensor) -> Tensor:
 
 GEOMETRIC = ("rotate", "shear-x", "shear-y", "shift-x", "shift-y")
 TONAL = (_brighten, _contrast, _solarize, _posterize, _sharpen, _stretch)
-N_KINDS = len(GEOMETRIC) + len(TONAL) + 1
-"""The last kind changes nothing."""
+N_KINDS = len(GEOMETRIC) + len(TONAL) + 1  # the last kind changes nothing
 
 
 def strong_augment(pixels: Tensor, rng: np.random.Generator) -> Tensor:

@@ -13,7 +13,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import ImageSource, Labels
+from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
 from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
@@ -23,37 +23,20 @@ from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
-from mixmood.ssl.plan import TrainingPlan, TrainingRunPlan
+from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.pools import codes_among, few_classes, first_names
 from mixmood.ssl.record import HeadAccuracy, HeadRecord, MeasuredGain, PoolUse
 
-
-def warn_of_copies(
-    images: Sample, others: Sample, words: str, listener: Listener
-) -> NDArray[np.bool_]:
-    """Which images are among the others too; the words say where, and what follows from it."""
-    is_copy = images.is_copy_of(others)
-    if count := int(is_copy.sum()):
-        are = either_form(count, "is", "are")
-        listener.warn(f"{images.pool.name}: {counted(count, 'image')} {are} also {words}")
-    return is_copy
-
-
-LEAST_OF_POOL = 200
-"""Of every pool that is used, at least so many images are taken, if it has them."""
+LEAST_OF_POOL = 200  # of every pool that is used, at least so many images are taken, if it has them
 
 
 @dataclass(frozen=True)
 class PoolPart:
     """What to use of a pool, and why."""
 
-    use: PoolUse
-    """The entry in the record; how many images are used is filled in when they are read."""
-    reading: Reading
-    """The images that were judged; it reads more in the same order."""
-    is_used: bool
-    weight: float
-    """How many useful images the pool is thought to have."""
+    use: PoolUse  # the entry in the record, before it is known how many images are used
+    reading: Reading  # the images that were judged; it reads more in the same order
+    weight: float  # how many useful images the pool is thought to have; 0 if it is not used
 
 
 @dataclass(frozen=True)
@@ -70,22 +53,16 @@ class HeadTask:
     """The data that a head is trained and tested on, embedded and checked."""
 
     labelled: Sample
-    labels: Labels
-    """The classes that have a readable image."""
-    codes: NDArray[np.int64]
-    """The class of each labelled image among them, shape (n,)."""
-    groups: NDArray[np.int64] | None
-    """The group of each labelled image, shape (n,); each is its own if None."""
+    names: tuple[str, ...]  # of the classes that have a readable image
+    codes: NDArray[np.int64]  # the class of each labelled image among them, shape (n,)
+    groups: NDArray[np.int64] | None  # of each labelled image, shape (n,); each its own if None
     test: Sample | None
     test_codes: NDArray[np.int64] | None
-    view: ChosenView | None
-    """The backbone in the view of the labelled images; None for features."""
-    seed: int
+    view: ChosenView | None  # the backbone in the view of the labelled images; None for features
+    plan: TrainingRunPlan
     decision: PoolDecision = PoolDecision(BASE, "")
-    pools: tuple[Sample, ...] = ()
-    """The images that are used of each pool that is used."""
-    uses: tuple[PoolUse, ...] = ()
-    """What was used of all pools."""
+    pools: tuple[Sample, ...] = ()  # the images that are used of each pool that is used
+    uses: tuple[PoolUse, ...] = ()  # what was used of all pools
 
     @property
     def backbone(self) -> Backbone | None:
@@ -108,10 +85,10 @@ class HeadTask:
     def useful(self) -> Array | None:
         """The chance of each image in `pool` to be useful, by its own pool; None if unused."""
         parts = [
-            judged_part(self.labelled.features, self.codes, sample.features, self.seed)
+            judged_part(self.labelled.features, self.codes, sample.features, self.plan.seed).useful
             for sample in self.pools
         ]
-        return np.concatenate([part.useful for part in parts]) if parts else None
+        return np.concatenate(parts) if parts else None
 
     def known(self) -> dict[str, Any]:
         """Facts about the model that `predict` needs."""
@@ -119,7 +96,7 @@ class HeadTask:
         side = None if backbone is None else backbone.resolution
         return {
             "schema": 1,
-            "class_names": self.labels.names,
+            "class_names": self.names,
             "height": side,
             "width": side,
             "channels": 3,
@@ -137,15 +114,19 @@ def labelled_task(
     listener: Listener,
 ) -> HeadTask:
     """The task without pools; refuses classes that cannot be trained or tested."""
-    labels, codes = _used_labels(labelled, listener)
+    names, codes = _used_classes(labelled, listener)
     groups, test_codes = groups_of(labelled.pool, plan.groups), None
     if test is not None:
         own = needed_labels(test.pool, "test set")
-        test_codes = codes_among(labels.names, own.names, test.codes)
-        words = "among the labelled images: their accuracy is too good."
-        warn_of_copies(test, labelled, words, listener)
+        test_codes = codes_among(names, own.names, test.codes)
+        if count := int(test.is_copy_of(labelled).sum()):
+            are = either_form(count, "is", "are")
+            listener.warn(
+                f"{test.pool.name}: {counted(count, 'image')} {are} also among the labelled "
+                "images: their accuracy is too good."
+            )
     groups = None if groups is None else groups[labelled.rows]
-    return HeadTask(labelled, labels, codes, groups, test, test_codes, view, plan.seed)
+    return HeadTask(labelled, names, codes, groups, test, test_codes, view, plan)
 
 
 def _without_copies(sample: Sample, others: Sequence[Sample], listener: Listener) -> Sample:
@@ -164,19 +145,20 @@ def _without_copies(sample: Sample, others: Sequence[Sample], listener: Listener
     return sample
 
 
-def with_pools(task: HeadTask, decision: PoolDecision, limit: int, listener: Listener) -> HeadTask:
-    """The task with the pools that are used, of which more images are read; at most `limit`."""
+def with_pools(task: HeadTask, decision: PoolDecision, listener: Listener) -> HeadTask:
+    """The task with the pools that are used, of which more images are read."""
     samples: list[Sample] = []
     uses: list[PoolUse] = []
-    weights = [part.weight * part.is_used for part in decision.parts]
-    quotas = shared_out(limit, weights, [part.use.n_images for part in decision.parts])
+    weights = [part.weight for part in decision.parts]
+    sizes = [part.use.n_images for part in decision.parts]
+    quotas = shared_out(task.plan.pool_limit, weights, sizes)
     for part, quota in zip(decision.parts, quotas, strict=True):
         use, reading = part.use, part.reading
-        if part.is_used:
+        if part.weight:
             reading = reading.read_on(quota, task.labelled, beyond=True)
         for text in reading.warnings:
             listener.warn(f"{use.name}: {text}")
-        if part.is_used:
+        if part.weight:
             sample = reading.sample.where(np.arange(len(reading.sample)) < quota)
             sample = _without_copies(sample, samples, listener)
             if quota < use.n_images:
@@ -217,7 +199,9 @@ def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> li
     return fair
 
 
-def _used_labels(labelled: Sample, listener: Listener) -> tuple[Labels, NDArray[np.int64]]:
+def _used_classes(
+    labelled: Sample, listener: Listener
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """The classes that have a readable image, and the code of every image among them."""
     labels = needed_labels(labelled.pool, "labelled set")
     counts = replace(labels, codes=labelled.codes.astype(np.int32)).counts()
@@ -233,23 +217,17 @@ def _used_labels(labelled: Sample, listener: Listener) -> tuple[Labels, NDArray[
             "Classes with only one image, whose accuracy cannot be estimated: "
             f"{first_names(single)}."
         )
-    codes = np.searchsorted(np.unique(labelled.codes), labelled.codes)
-    return Labels(codes.astype(np.int32), names), codes
+    return names, np.searchsorted(np.unique(labelled.codes), labelled.codes)
 
 
-MOST_CONFUSION_CLASSES = 200
-"""With more classes, the record has no confusion table."""
+MOST_CONFUSION_CLASSES = 200  # with more, the record has no confusion table
 
 
 def record_of(
-    task: HeadTask,
-    trained: TrainedHead,
-    typicality: Typicality,
-    takes: str,
-    plan: TrainingPlan,
+    task: HeadTask, trained: TrainedHead, typicality: Typicality, takes: str
 ) -> HeadRecord:
     """The record; time and warnings are added when the run ends."""
-    names, pool, shares, n_changed = task.labels.names, task.pool, None, None
+    names, pool, shares, n_changed = task.names, task.pool, None, None
     if pool is not None:
         guesses = trained.head.predict(pool)
         counts = np.bincount(guesses, minlength=len(names)) / max(1, len(guesses))
@@ -268,7 +246,7 @@ def record_of(
         measured = MeasuredGain(100 * gain.value, (100 * gain.low, 100 * gain.high))
     return HeadRecord(
         algorithm=trained.name,
-        asked=plan.algorithm,
+        asked=task.plan.algorithm,
         reason=task.decision.reason or trained.reason,
         accuracy=accuracy,
         measured=measured,
@@ -290,7 +268,7 @@ def record_of(
         pool_shares=shares,
         n_changed=n_changed,
         pools=task.uses,
-        seed=plan.seed,
+        seed=task.plan.seed,
         elapsed_s=0.0,
     )
 
@@ -315,30 +293,25 @@ def confusion(
 
 @dataclass(frozen=True)
 class HeadRun:
-    """A finished head: its record, its file, and the data for its page."""
+    """A finished head: its record, its ONNX file, and the data for its page."""
 
     record: HeadRecord
     model: bytes
-    """The ONNX file."""
-    labelled: Sample
-    codes: NDArray[np.int64]
-    """The class of each labelled image, as an index of the record's class names."""
-    pools: tuple[Sample, ...]
-    """The pool images that were trained with, by pool."""
+    task: HeadTask
     trained: TrainedHead
 
 
-def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> HeadRun:
+def trained_head(task: HeadTask, recorder: Recorder) -> HeadRun:
     """A head on the frozen features of labelled images and pools; its record has no time yet."""
-    backbone, images = task.backbone, task.labelled
+    backbone, images, seed = task.backbone, task.labelled, task.plan.seed
     if task.pixel_range is not None:
         recorder.note(task.pixel_range.sentence())
     trained = train_head(
-        task.labelled.features,
+        images.features,
         task.codes,
-        len(task.labels.names),
+        len(task.names),
         task.pool,
-        rng_for(plan.seed, "head"),
+        rng_for(seed, "head"),
         algorithm=task.decision.algorithm,
         useful=task.useful,
         groups=task.groups,
@@ -347,14 +320,13 @@ def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> Head
     if doubtful := doubtful_sentence(
         images.features,
         task.codes,
-        task.labels.names,
+        task.names,
         lambda row: images.pool.locate(int(images.rows[row])),
-        plan.seed,
+        seed,
         task.groups,
     ):
         recorder.warn(doubtful)
-    rng = rng_for(plan.seed, "typicality")
-    typicality = fit_typicality(images.features, rng, task.groups)
+    typicality = fit_typicality(images.features, rng_for(seed, "typicality"), task.groups)
     known = task.known() | {"threshold": typicality.threshold}
     model, takes = model_file(trained.head, typicality, backbone, known)
     check_model(model, takes, images, known["height"], trained.head, typicality)
@@ -369,9 +341,8 @@ def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> Head
             "accuracy does not hold where few images, or images of few classes, are classified "
             "together."
         )
-    record = record_of(task, trained, typicality, takes, plan)
+    record = record_of(task, trained, typicality, takes)
     sizes = dict(zip(record.class_names, record.class_counts, strict=True))
     if text := never_predicted_warning(record.accuracy.never_predicted, sizes):
         recorder.warn(f"{images.pool.name}: {text}")
-    record = replace(record, warnings=tuple(recorder.warnings))
-    return HeadRun(record, model, images, task.codes, task.pools, trained)
+    return HeadRun(replace(record, warnings=tuple(recorder.warnings)), model, task, trained)

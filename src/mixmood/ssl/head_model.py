@@ -23,19 +23,16 @@ from mixmood.ssl.predict import INPUT, METADATA
 
 N_NEAREST = 3
 KEPT_SHARE = 0.95
-MOST_REFERENCES = 2000
-"""Largest number of labelled images in a model file; more would not improve its answers."""
+MOST_REFERENCES = 2000  # labelled images in a model file; more would not improve its answers
 
 
 @dataclass(frozen=True)
 class Typicality:
     """The mean cosine to the three nearest labelled images, and its threshold."""
 
-    references: NDArray[np.float32]
-    """Directions of labelled images, shape (m, d)."""
+    references: NDArray[np.float32]  # directions of labelled images, shape (m, d)
     n_nearest: int
-    threshold: float | None
-    """95 % of the labelled images, each compared with the others, reach it; None if unknown."""
+    threshold: float | None  # 95 % of the labelled images reach it; None if unknown
 
     def __call__(self, features: Array) -> NDArray[np.float32]:
         """The typicality of each row of features (n, d), at most 1; shape (n,)."""
@@ -50,9 +47,8 @@ def fit_typicality(
     """References and threshold from labelled features, shape (n, d).
 
     Each labelled image is compared with the other ones (of other groups). The threshold is the
-    k-th smallest value with k = floor((n + 1) * 5 %). A new image like the labelled ones is then
-    below the threshold with a probability of at most 5 %. With fewer than 19 images there is no
-    such k, and no threshold.
+    k-th smallest value, k = floor((n + 1) * 5 %): a new image like the labelled ones is below it
+    with a probability of at most 5 %. With fewer than 19 images there is none.
     """
     rows = directions(np.asarray(features, np.float32))
     if len(rows) > MOST_REFERENCES:
@@ -84,8 +80,7 @@ def model_file(
     """The ONNX file, and the name of its input: `images` or `features`.
 
     The input is images if the backbone is an ONNX graph that embeds each image alone. Otherwise
-    the file holds the head without the backbone, and its input is features. `known` are facts that
-    `predict` needs; they are written into the metadata of the file.
+    the file holds the head alone. `known` are facts for its metadata, which `predict` needs.
     """
     outputs: Values = {
         PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
@@ -147,11 +142,9 @@ def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
 
 
 def _add_head(part: GraphPart, features: str, head: LinearHead, typicality: Typicality) -> None:
-    """Add softmax((directions(x) @ weights + bias) / temperature), and the mean nearest cosine.
-
-    It uses only operators that have the same meaning in all ONNX versions from 10 on; sums are
-    therefore products with ones. The squares of signed roots are the absolute features.
-    """
+    """Add softmax((directions(x) @ weights + bias) / temperature), and the mean nearest cosine."""
+    # Only operators that have the same meaning in all ONNX versions from 10 on: sums are products
+    # with ones. The squares of signed roots are the absolute features.
     size = part.node("Abs", features)
     roots = part.node("Mul", part.node("Sign", features), part.node("Sqrt", size))
     width = len(head.weights)
@@ -185,9 +178,8 @@ def check_model(
     features = labelled.features[:N_CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
     if takes != FEATURES and side is not None and isinstance(labelled.pool, ImageSource):
-        rows = labelled.rows[:N_CHECKED].tolist()
-        read = pictures_at(labelled.pool, rows, (side, side))
-        given = {takes: np.stack([np.asarray(picture) for picture, _ in read])}
+        read = pictures_at(labelled.pool, labelled.rows[:N_CHECKED], (side, side))
+        given = {takes: np.stack([np.asarray(picture) for picture in read])}
     try:
         found, typical = open_on_device(model)[0].run([PROBABILITIES, TYPICALITY], given)
     except Exception as error:

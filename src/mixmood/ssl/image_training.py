@@ -59,8 +59,7 @@ LOST = 1 / 3
 """A class is called nearly lost if its share of the guesses is below this part of its share of the
 labelled images. In 30 runs on digits with clean pools (presets digits and digits-labelled), all 11
 with such a class ended below 82 %, all 19 others above 87 %."""
-N_EXPECTED = 20
-"""At least this many guesses of the class must be expected: fewer may be missing by chance."""
+N_EXPECTED = 20  # guesses of the class must be expected: fewer may be missing by chance
 
 
 def pool_warnings(record: TrainingRecord, codes: ArrayLike) -> Iterator[str]:
@@ -129,8 +128,7 @@ def write_run(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> 
     write_atomic(folder / MODEL, made)
 
 
-MEMORY_LIMIT_BYTES = 2 * 1024**3
-"""Larger pools are read from disk batch by batch."""
+MEMORY_LIMIT_BYTES = 2 * 1024**3  # larger pools are read from disk batch by batch
 
 
 def train_on_images(
@@ -145,10 +143,8 @@ def train_on_images(
 ) -> TrainingRecord:
     """The record of a network trained on pools; if the plan has a folder, files are written too.
 
-    Args:
-        side: Chooses the size of the images, once options and folder are checked; None if the
-            plan has it.
-        memory_limit_bytes: Larger sets are read from disk during training.
+    `side` chooses the size of the images, once options and folder are checked; None if the plan has
+    it. Sets above the memory limit are read from disk during training.
     """
     check_torch()
     from mixmood.ssl.run_folder import prepare_folder
@@ -161,7 +157,7 @@ def train_on_images(
         plan = dataclasses.replace(plan, image_size=side())
     recorder = Recorder(listener)
     loader = PoolLoader(recorder, plan.seed)
-    splits = loader.splits(labelled, plan.test, plan)
+    splits = loader.splits(labelled, plan)
     pool = None if unlabelled is None else loader.unlabelled(unlabelled, splits, memory_limit_bytes)
     trained = train(
         *splits.labelled,

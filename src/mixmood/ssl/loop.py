@@ -23,7 +23,7 @@ from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, unlabelled_ratio
 from mixmood.ssl.algorithms.losses import class_weights
-from mixmood.ssl.augment import Augment, strong_augment
+from mixmood.ssl.augment import augmentation, strong_augment
 from mixmood.ssl.models.network import Follower, Network, Shadow, Standardise
 from mixmood.ssl.plan import TrainingPlan
 from mixmood.ssl.record import Arm, EpochRecord, select, to_jsonl
@@ -48,10 +48,10 @@ def accuracy(model: nn.Module, labelled: Labelled, standardise: Standardise) -> 
 
 
 class Tally:
-    """Sums of losses, dropped images, confident guesses and guessed classes over an epoch.
+    """Sums over the updates of an epoch, in one tensor.
 
-    They are one tensor: updates, total, labelled and unlabelled loss, share of dropped images,
-    guesses, guesses of each class, share of sure guesses, updates with a threshold.
+    They are updates, total, labelled and unlabelled loss, share of dropped images, guesses, guesses
+    of each class, share of sure guesses, updates with a threshold.
     """
 
     def __init__(self, n_classes: int, device: torch.device) -> None:
@@ -101,17 +101,15 @@ class Tally:
 class Order:
     """Batches from repeated passes over n images, each pass in a new random order.
 
-    The order depends only on the seed, the purpose and the number of the pass. The batch of any
-    update can therefore be computed without the earlier ones, and a resumed run gets the same
-    batches.
+    The order depends only on the seed, the purpose and the number of the pass, so that the batch
+    of any update can be computed without the earlier ones, as in a resumed run.
     """
 
     n_images: int
     batch_size: int
     seed: int
     purpose: str
-    _pass: tuple[int, Rows] | None = None
-    """The number and the order of the pass that was last used."""
+    _pass: tuple[int, Rows] | None = None  # number and order of the pass that was last used
 
     def rows(self, update: int) -> Rows:
         """The images of an update, counted from 0; shape (batch_size,)."""
@@ -170,20 +168,16 @@ def _cosine(start: float, end: float, share: float) -> float:
     return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
 
 
-SAVE_EVERY, SAVE_EVERY_S = 1000, 60.0
-"""Updates, and seconds of training, after which a checkpoint is written within an epoch."""
-LONG_S = 60.0
-"""A training of a minute or more says how long it takes."""
-CHECK_EVERY = 100
-"""Updates between checks that the losses are finite; each check makes a GPU wait."""
+SAVE_EVERY, SAVE_EVERY_S = 1000, 60.0  # updates and seconds between checkpoints in an epoch
+LONG_S = 60.0  # a training of a minute or more says how long it takes
+CHECK_EVERY = 100  # updates between checks that the losses are finite; each makes a GPU wait
 TASK = "training"
 
 
 class Loop:
     """A run in progress. Everything that changes from update to update is in `state`.
 
-    The random numbers of an update depend on the seed and its number only, so that a run that is
-    resumed from a checkpoint draws the same ones.
+    The random numbers of an update depend on the seed and its number only, as a resumed run needs.
     """
 
     def __init__(
@@ -193,7 +187,6 @@ class Loop:
         length: Length,
         algorithm: Algorithm,
         network: Network,
-        augment: Augment,
         follower: Follower | None,
         has_arms: bool = False,
     ) -> None:
@@ -201,7 +194,7 @@ class Loop:
         self.task, self.plan, self.length = task, plan, length
         self.algorithm, self.network, self.follower = algorithm, network, follower
         self.pool = task.unlabelled if algorithm.needs_pool else None
-        self._augment = augment
+        self._augment = augmentation(plan.augment)
         counts = torch.bincount(task.labelled.codes.cpu(), minlength=task.n_classes).float()
         weights = class_weights(getattr(algorithm, "balanced", "labelled"), counts)
         self._class_weights, self._pool_weights = (w.to(network.device) for w in weights)
@@ -222,8 +215,7 @@ class Loop:
             self._pool_order = order(len(self.pool), self.n_pool_batch, purpose="pool")
             if has_arms:
                 network.shadow = Shadow(network.model)
-        self.arms: dict[Arm, list[float]] = {}
-        """Test accuracy after each epoch, by arm; empty if arms are not tested."""
+        self.arms: dict[Arm, list[float]] = {}  # test accuracies by epoch, if they are tested
         # Decoupled weight decay: class weights, which scale the loss, do not change its strength.
         factors = getattr(network.model, "rate_factors", None)
         everything = [(list(network.model.parameters()), 1.0)]

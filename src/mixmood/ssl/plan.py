@@ -25,8 +25,7 @@ from mixmood.features.plan import (
 )
 from mixmood.jobs.local import checked_jobs
 
-Setting = float | int | bool | str | None
-"""The value of one setting of an algorithm."""
+Setting = float | int | bool | str | None  # the value of one setting of an algorithm
 
 SMALLEST_SIDE = 4
 HEAD, AUTO, NETWORK = "head", "auto", "network"
@@ -72,19 +71,23 @@ TUNING: dict[str, Any] = {
     "image_size": 96,
 }
 """Defaults of the fine-tuned backbone where they differ from those of networks from scratch."""
-LARGEST_TUNED = 160
-"""Pixels a side that `train` fine-tunes at most: an update takes 2.8 times as long as at 96."""
+LARGEST_TUNED = 160  # pixels a side at most: an update takes 2.8 times as long as at 96
 RECIPE = frozenset(one.name for one in fields(Recipe))
+
+
+def by_model(name: str, unit: str = "") -> Any:
+    """The option of a recipe, whose default depends on the model."""
+    shown = f"{getattr(Recipe, name)}; {DEFAULT_BACKBONE}: {TUNING[name]}{unit}"
+    return same_option(Recipe, name, default=None, shown=shown)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan(Recipe):
     """Everything that decides a training run except its images.
 
-    `mixmood train`, `mixmood.train`, the test bed and the training loop share it. From Python,
-    `model` may also be a `torch.nn.Module`, `algorithm` an object with a `loss`, and `augment` an
-    `Augment`. `epochs`, `learning_rate` and `augment` are None until `settled`, unless given: their
-    defaults depend on the model.
+    From Python, `model` may also be a `torch.nn.Module`, `algorithm` an object with a `loss`, and
+    `augment` an `Augment`. `epochs`, `learning_rate` and `augment` are None until `settled`, unless
+    given: their defaults depend on the model.
     """
 
     model: Any = option(
@@ -117,24 +120,9 @@ class TrainingPlan(Recipe):
         "their useful images, at least 200 of each.",
         only=HEAD,
     )
-    epochs: int = same_option(
-        Recipe,
-        "epochs",
-        default=None,
-        shown=f"{Recipe.epochs}; {DEFAULT_BACKBONE}: {TUNING['epochs']} equal parts of its updates",
-    )
-    learning_rate: float = same_option(
-        Recipe,
-        "learning_rate",
-        default=None,
-        shown=f"{Recipe.learning_rate:g}; {DEFAULT_BACKBONE}: {TUNING['learning_rate']:g}",
-    )
-    augment: Any = same_option(
-        Recipe,
-        "augment",
-        default=None,
-        shown=f"{Recipe.augment}; {DEFAULT_BACKBONE}: {TUNING['augment']}",
-    )
+    epochs: int = by_model("epochs", " equal parts of its updates")
+    learning_rate: float = by_model("learning_rate")
+    augment: Any = by_model("augment")
     settings: Mapping[str, Setting] = field(default_factory=dict)
     """Settings of the algorithm that differ from its defaults."""
     image_size: int | None = option(

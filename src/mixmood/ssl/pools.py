@@ -19,14 +19,13 @@ from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, fit_pixel_range, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
-from mixmood.ssl.plan import SMALLEST_SIDE, TrainingPlan
+from mixmood.ssl.plan import SMALLEST_SIDE, TrainingRunPlan
 
 if TYPE_CHECKING:
     from mixmood.ssl.task import Images
 
 MOST_SIDE = 32
-N_SIZED = 16
-"""How many images of a pool are read to choose a size."""
+N_SIZED = 16  # images of a pool that are read to choose a size
 
 
 def resized(picture: Picture, size: tuple[int, int]) -> Picture:
@@ -40,18 +39,13 @@ def resized(picture: Picture, size: tuple[int, int]) -> Picture:
 
 def pictures_at(
     source: ImageSource, rows: Iterable[int], size: tuple[int, int]
-) -> Iterator[tuple[Picture | UnreadableImageError, bool]]:
-    """Each picture at (height, width), or its error if unreadable; and whether it was resized.
+) -> Iterator[Picture | UnreadableImageError]:
+    """Each picture at (height, width); an error object in place of a broken image.
 
     Large JPEGs are decoded at a reduced size, but at least at twice the wanted size.
     """
-    for row in rows:
-        try:
-            picture = source.picture(row, max(size))
-        except UnreadableImageError as error:
-            yield error, False
-            continue
-        yield resized(picture, size), picture.shape[:2] != size
+    for read in source.read(rows, max(size)):
+        yield read if isinstance(read, UnreadableImageError) else resized(read, size)
 
 
 def load_pictures(
@@ -66,10 +60,10 @@ def load_pictures(
     is_kept = np.zeros(n_images, dtype=bool)
     listener.start(task, n_images)
     order = source.reading_order(np.arange(n_images)).tolist()
-    for place, (picture, is_resized) in zip(order, pictures_at(source, order, size), strict=True):
-        if not isinstance(picture, UnreadableImageError):
-            pixels[place], is_kept[place] = picture, True
-            n_resized += is_resized
+    for place, read in zip(order, source.read(order, max(size)), strict=True):
+        if not isinstance(read, UnreadableImageError):
+            pixels[place], is_kept[place] = resized(read, size), True
+            n_resized += read.shape[:2] != size
         listener.advance(task)
     listener.finish(task)
     rows, unreadable = np.flatnonzero(is_kept), np.flatnonzero(~is_kept).tolist()
@@ -89,8 +83,8 @@ def load_pictures(
 def common_side(source: ImageSource) -> int:
     """The side of the square images to train on: the median shorter side, at most 32 pixels.
 
-    The median is over a few images spread over the pool. Data sets of small images keep their
-    size; photos are too large to train a network from scratch with few labels.
+    Data sets of small images keep their size; photos are too large to train a network from scratch
+    with few labels.
     """
     rows = np.unique(np.linspace(0, len(source) - 1, N_SIZED).astype(int))
     read = source.read(rows)
@@ -121,8 +115,7 @@ def set_aside(
 ) -> dict[str, Rows]:
     """Rows for each named share, and the rest under `labelled`; disjoint, stratified by class.
 
-    The images of a class for each share are rounded to a whole number of at least one. A class
-    therefore needs one image for each share and one to learn from.
+    Each share of a class is at least one image; one more must be left to learn from.
     """
     parts: dict[str, list[Rows]] = {"labelled": [], **{what: [] for what in shares}}
     for code, name in enumerate(names):
@@ -155,8 +148,7 @@ class Splits:
     validation: LabelledPixels | None
     class_names: tuple[str, ...]
     size: tuple[int, int]
-    pixel_range: PixelRange | None
-    """How images of more than eight bits are scaled; None if the labelled ones have eight bits."""
+    pixel_range: PixelRange | None  # None if the labelled images have eight bits
 
 
 def codes_among(
@@ -166,12 +158,11 @@ def codes_among(
 
     A class of `own_names`, those of the test images, need not be known if it has no image.
     """
-    found = np.unique(codes)
+    found, of_image = np.unique(codes, return_inverse=True)
     unknown = [own_names[code] for code in found if own_names[code] not in names]
     if unknown:
         raise unknown_classes("test", unknown)
-    places = np.array([names.index(own_names[code]) for code in found], np.int64)
-    return np.asarray(places[np.searchsorted(found, codes)], np.int64)
+    return np.array([names.index(own_names[code]) for code in found], np.int64)[of_image]
 
 
 def unknown_classes(what: str, classes: Sequence[Any]) -> TrainingError:
@@ -204,7 +195,7 @@ class PoolLoader:
     seed: int
     _pixel_range: PixelRange | None = None
 
-    def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
+    def splits(self, labelled: Any, plan: TrainingRunPlan) -> Splits:
         """The labelled pool split into images to learn from and images to set aside."""
         source = self._open(labelled, "labelled")
         labels = needed_labels(source, "labelled pool")
@@ -218,15 +209,19 @@ class PoolLoader:
         size = (side, side)
         pixels, kept = self._load(source, size)
         codes = labels.codes[kept].astype(np.int64)
-        shares = {"test": plan.test_share or DEFAULT_TEST_SHARE} if test is None else {}
+        shares = {} if plan.test is not None else {"test": plan.test_share or DEFAULT_TEST_SHARE}
         if plan.validation_share is not None:
             shares["validation"] = plan.validation_share
         rows = set_aside(codes, shares, labels.names, rng_for(self.seed, "set aside"))
         parts: dict[str, Any] = {
             what: (pixels[which], codes[which]) for what, which in rows.items()
         }
-        if test is not None:
-            parts["test"] = self._test_part(test, size, labels.names)
+        if plan.test is not None:
+            other = self._open(plan.test, "test")
+            found = needed_labels(other, "test pool")
+            codes_among(labels.names, found.names, found.codes)  # refused before images are read
+            pixels, kept = self._load(other, size)
+            parts["test"] = pixels, codes_among(labels.names, found.names, found.codes[kept])
         self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
         parts.setdefault("validation", None)
         return Splits(**parts, class_names=labels.names, size=size, pixel_range=self._pixel_range)
@@ -243,15 +238,6 @@ class PoolLoader:
         self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
         self._warn_of_shared(pixels, source.name, splits.test[0], "test")
         return as_images(pixels, "unlabelled")
-
-    def _test_part(
-        self, test: Any, size: tuple[int, int], names: tuple[str, ...]
-    ) -> LabelledPixels:
-        source = self._open(test, "test")
-        labels = needed_labels(source, "test pool")
-        codes_among(names, labels.names, labels.codes)  # refused before images are read
-        pixels, rows = self._load(source, size)
-        return pixels, codes_among(names, labels.names, labels.codes[rows])
 
     def _open(self, what: Any, role: str) -> ImageSource:
         source = open_pool(what, seed=self.seed, role=f"{role} pool")

@@ -30,10 +30,8 @@ from mixmood.ssl.run_folder import MODEL
 INPUT = "images"
 METADATA = "mixmood"
 BATCH = 128
-N_NAMED = 3
-"""How many classes `repr` names."""
-MOST_PIXELS = 4096**2
-"""Models for larger images are refused: a whole batch must fit in memory."""
+N_NAMED = 3  # how many classes `repr` names
+MOST_PIXELS = 4096**2  # models for larger images are refused: a whole batch must fit in memory
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,16 +39,12 @@ class Predictions:
     """The class probabilities of each readable image."""
 
     images: tuple[str, ...]
-    probabilities: NDArray[np.float32]
-    """Shape (n, classes)."""
+    probabilities: NDArray[np.float32]  # shape (n, classes)
     class_names: tuple[str, ...]
     unreadable: tuple[str, ...]
-    typicality: NDArray[np.float32] | None = None
-    """How much each image resembles the labelled ones, shape (n,); None for networks."""
-    threshold: float | None = None
-    """95 % of the labelled images are at least this typical."""
-    device: str = CPU
-    """The device that computed the predictions."""
+    typicality: NDArray[np.float32] | None = None  # shape (n,); None for networks
+    threshold: float | None = None  # 95 % of the labelled images are at least this typical
+    device: str = CPU  # the device that computed the predictions
 
     @property
     def classes(self) -> list[str]:
@@ -70,10 +64,7 @@ class Predictions:
         return f"<Predictions: {counted(len(self.images), 'image')}: {', '.join(common)}>"
 
     def to_csv(self) -> str:
-        """One line for each image: its name, its class, the confidence, every probability.
-
-        If the model gives typicality, also that, and whether the image is none of the classes.
-        """
+        """One line an image: name, class, confidence, probabilities; and typicality, if known."""
         columns = ["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)]
         rows = [
             [image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)]
@@ -98,9 +89,8 @@ class Classifier:
     ) -> None:
         """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads.
 
-        A model that takes images computes on the device. A model that takes features computes on
-        the CPU; its backbone computes on the device. BackboneError if a device was named and
-        cannot be used.
+        Of a model that takes features, the backbone alone computes on the device. BackboneError if
+        a device was named and cannot be used.
         """
         n_threads = checked_jobs(jobs)
         self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
@@ -191,10 +181,8 @@ class Answers:
     """What a model says of the readable images of a pool, in its order."""
 
     rows: Rows
-    probabilities: NDArray[np.float32]
-    """Shape (n, classes)."""
-    typicality: NDArray[np.float32] | None
-    """Shape (n,)."""
+    probabilities: NDArray[np.float32]  # shape (n, classes)
+    typicality: NDArray[np.float32] | None  # shape (n,)
 
 
 def classified(classifier: Classifier, source: ImageSource, progress: Listener) -> Answers:
@@ -207,7 +195,7 @@ def classified(classifier: Classifier, source: ImageSource, progress: Listener) 
     rows: list[int] = []
     for some in batched_by(order, BATCH):
         read = zip(some, pictures_at(source, some, classifier.size), strict=True)
-        kept = {row: pic for row, (pic, _) in read if not isinstance(pic, UnreadableImageError)}
+        kept = {row: one for row, one in read if not isinstance(one, UnreadableImageError)}
         if kept:
             rows += kept
             parts.append(classifier.answer(np.stack(list(kept.values()))))

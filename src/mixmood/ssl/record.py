@@ -13,8 +13,7 @@ from mixmood.core.text import counted
 from mixmood.core.version import __version__
 
 SCHEMA: Literal[1] = 1
-N_LAST = 5
-"""How many of the last epochs the median is taken over."""
+N_LAST = 5  # how many of the last epochs the median is taken over
 
 Arm = Literal["A", "B", "C", "D"]
 """How a network is tested: with test images standardised as the labelled images (A, C) or as the
@@ -26,23 +25,18 @@ guesses (C, D). A is what `mixmood train` reports, D what the code of the paper'
 class EpochRecord:
     """One epoch: mean losses, shares of guesses, and the accuracies at its end."""
 
-    epoch: int
-    """Counted from 1."""
-    n_updates: int
-    """Updates since the beginning of the run."""
+    epoch: int  # counted from 1
+    n_updates: int  # updates since the beginning of the run
     learning_rate: float
     loss: float
     loss_labelled: float
     loss_unlabelled: float | None
-    share_dropped: float | None
-    """Share of the unlabelled images that the mask left out; None without a mask."""
-    pseudo_label_shares: tuple[float, ...] | None
-    """Share of the unlabelled images guessed to be of each class."""
+    share_dropped: float | None  # of the unlabelled images, by the mask; None without one
+    pseudo_label_shares: tuple[float, ...] | None  # of the guesses, by class
     test_accuracy: float
     validation_accuracy: float | None
     elapsed_s: float
-    share_sure: float | None = None
-    """Share of the guesses that reached the threshold; None for algorithms without one."""
+    share_sure: float | None = None  # of the guesses; None without a threshold
 
 
 class _Record(ABC):
@@ -84,11 +78,9 @@ class TrainingRecord(_Record):
     n_threads: int
     epochs: tuple[EpochRecord, ...]
     elapsed_s: float
-    images_per_s: float
-    """Labelled and unlabelled images trained on per second, without the time for testing."""
+    images_per_s: float  # labelled and unlabelled ones, without the time for testing
     warnings: tuple[str, ...] = ()
-    pixel_range: dict[str, float] | None = None
-    """The values that are scaled to black and to white in images of more than eight bits."""
+    pixel_range: dict[str, float] | None = None  # for more than eight bits: black and white
     schema: Literal[1] = SCHEMA
     mixmood: str = __version__
 
@@ -169,14 +161,10 @@ class HeadAccuracy:
     cross_validated: float | None
     """Cross-validated on the labelled images; nested if the view or the algorithm was
     chosen on them. None if it cannot be estimated."""
-    interval: tuple[float, float] | None
-    """The 95 % interval of `cross_validated`."""
-    test: float | None
-    """On the test images; None without test images."""
-    balanced: float | None = None
-    """The mean over classes of `cross_validated`: each class counts the same."""
-    never_predicted: tuple[str, ...] = ()
-    """Classes of which no held-out image was ever predicted correctly."""
+    interval: tuple[float, float] | None  # the 95 % interval of `cross_validated`
+    test: float | None  # on the test images; None without test images
+    balanced: float | None = None  # mean of `cross_validated` over the classes
+    never_predicted: tuple[str, ...] = ()  # classes with no held-out image classified correctly
 
 
 @dataclass(frozen=True)
@@ -193,13 +181,10 @@ class PoolUse:
 
     name: str
     n_images: int
-    n_used: int
-    """How many of its images were trained with."""
-    advice: str | None
-    """What `rank` would say of it; None if the algorithm was named, so that it was not asked."""
+    n_used: int  # how many of its images were trained with
+    advice: str | None  # what `rank` would say of it; None if the algorithm was named
     reason: str
-    gain: float | None = None
-    """Its expected gain in points, alone; None if it was not measured."""
+    gain: float | None = None  # its expected gain in points, alone; None if it was not measured
     interval: tuple[float, float] | None = None
     p_helps: float | None = None
 
@@ -209,42 +194,30 @@ class HeadRecord(_Record):
     """One head: how it was chosen and trained, and its accuracy."""
 
     algorithm: str
-    asked: str
-    """The algorithm that was asked for, such as `auto`."""
-    reason: str
-    """One sentence: why this algorithm."""
+    asked: str  # the algorithm that was asked for, such as `auto`
+    reason: str  # one sentence: why this algorithm
     accuracy: HeadAccuracy
-    measured: MeasuredGain | None
-    """Against the supervised head; None if no pool was used."""
+    measured: MeasuredGain | None  # against the supervised head; None if no pool was used
     class_names: tuple[str, ...]
     class_counts: tuple[int, ...]
     n_labelled: int
-    n_pool: int
-    """Images in the pools."""
-    n_unlabelled: int
-    """Images of the pools that were used for training."""
+    n_pool: int  # images in the pools
+    n_unlabelled: int  # images of the pools that were used for training
     n_test: int
     n_unreadable: int
     n_groups: int | None
-    backbone: dict[str, Any] | None
-    """None if features were given instead of images."""
+    backbone: dict[str, Any] | None  # None if features were given instead of images
     pixel_range: dict[str, float] | None
-    takes: str
-    """The input of `model.onnx`: `images`, or `features` if the backbone is no ONNX graph."""
+    takes: str  # input of `model.onnx`: `images`, or `features` if the backbone is no ONNX graph
     temperature: float
-    threshold: float | None
-    """An image less typical than this is none of the classes."""
-    confusion: tuple[tuple[float, ...], ...] | None
-    """Counts of images by class (rows) and by the class predicted out of fold (columns)."""
-    pool_shares: dict[str, float] | None
-    """Predicted share of each class in the pool."""
-    n_changed: int | None
-    """Images of the pool for which the supervised head predicts another class."""
+    threshold: float | None  # an image less typical than this is none of the classes
+    confusion: tuple[tuple[float, ...], ...] | None  # counts by class (rows), predicted class
+    pool_shares: dict[str, float] | None  # predicted share of each class in the pool
+    n_changed: int | None  # images of the pool for which the supervised head predicts another class
     seed: int
     elapsed_s: float
     warnings: tuple[str, ...] = ()
-    view: dict[str, Any] | None = None
-    """Resolution and depth of the features, and what they were compared with."""
+    view: dict[str, Any] | None = None  # resolution, depth, and what was compared
     pools: tuple[PoolUse, ...] = ()
     model: str = field(default=HEAD, init=False)
 

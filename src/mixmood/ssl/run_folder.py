@@ -21,8 +21,7 @@ ALL = (CHECKPOINT, METRICS, WEIGHTS, MODEL, CURVES, RECORD, REPORT)
 
 SCHEMA = 1
 MOST_THREADS = 1024
-NAMED = 4
-"""How many differences a message names."""
+NAMED = 4  # how many differences a message names
 
 
 def prepare_folder(folder: Path | None, resume: bool, *, is_head: bool = False) -> None:

@@ -24,8 +24,7 @@ class Images:
     """A set of images of one height, width and number of channels, kept as one tensor."""
 
     is_streamed = False
-    shape: tuple[int, int, int]
-    """Channels, height, width."""
+    shape: tuple[int, int, int]  # channels, height, width
 
     def __init__(self, pixels: Tensor) -> None:
         """Keep `pixels`, uint8, shape (n, height, width, channels)."""
@@ -58,7 +57,7 @@ class StreamedImages(Images):
     """Pictures of a pool that does not fit in memory, decoded at one size when they are needed.
 
     The next batch is decoded during the current update. An unreadable picture is replaced by the
-    next readable one of the pool. Batches thus keep their size and depend on the rows only.
+    next readable one of the pool, so that batches keep their size and depend on the rows only.
     """
 
     is_streamed = True
@@ -78,7 +77,7 @@ class StreamedImages(Images):
     def batch(self, rows: Rows) -> Tensor:
         """The images asked for; an unreadable one is replaced by the next readable one."""
         begun, self._next = self._next, None
-        is_begun = begun is not None and begun[0] == rows.tobytes()
+        is_begun = begun and begun[0] == rows.tobytes()
         pixels = begun[1].result() if begun and is_begun else self._read(rows)
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
@@ -96,13 +95,13 @@ class StreamedImages(Images):
 
     def _read(self, rows: Rows) -> NDArray[np.uint8]:
         """The pictures asked for, shape (n, height, width, 3)."""
-        wanted = rows.tolist()
-        read = pictures_at(self._source, wanted, self._size)
-        pictures = [
-            self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
-            for row, (picture, _) in zip(wanted, read, strict=True)
-        ]
-        return np.stack(pictures)
+        read = pictures_at(self._source, rows, self._size)
+        return np.stack(
+            [
+                self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
+                for row, picture in zip(rows.tolist(), read, strict=True)
+            ]
+        )
 
     def _next_readable(self, row: int) -> Picture:
         if not self._has_warned:
@@ -113,7 +112,7 @@ class StreamedImages(Images):
                 "like it are replaced by the next readable images."
             )
         others = ((row + step) % len(self) for step in range(1, len(self)))
-        for picture, _ in pictures_at(self._source, others, self._size):
+        for picture in pictures_at(self._source, others, self._size):
             if not isinstance(picture, UnreadableImageError):
                 return picture
         raise no_readable_image(self._source.name, len(self))

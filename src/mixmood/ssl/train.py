@@ -21,7 +21,7 @@ from mixmood.core.options import with_options
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
-from mixmood.ssl.augment import Augment, augmentation
+from mixmood.ssl.augment import augmentation
 from mixmood.ssl.loop import Length, Loop
 from mixmood.ssl.models.network import Follower, Network, Standardise, device_named
 from mixmood.ssl.models.registry import (
@@ -45,11 +45,9 @@ class Trained:
     """A finished run: its record, its model and the standardisation of its images."""
 
     record: TrainingRecord
-    model: nn.Module
-    """That of the epoch selected on the validation images, or of the last epoch."""
+    model: nn.Module  # of the epoch selected on the validation images, or of the last epoch
     standardise: Standardise
-    arms: dict[Arm, list[float]]
-    """Test accuracy after each epoch by arm; empty unless `has_arms` was given."""
+    arms: dict[Arm, list[float]]  # test accuracy after each epoch; empty without `has_arms`
 
 
 @with_options(TrainingPlan)
@@ -74,8 +72,7 @@ def train(
     Images are uint8 arrays of shape (n, height, width) or (n, height, width, channels), or
     `Images`; labels are whole numbers from 0. An epoch is one pass over the pool, or over the
     labelled images for `supervised`; with `updates`, the run has that many updates in `epochs`
-    equal parts. On a CPU the same inputs, options and seed give the same weights; the number of
-    threads, which sums depend on, follows from a rule (`default_threads`). A module given as
+    equal parts. On a CPU the same inputs, options and seed give the same weights. A module given as
     `model` is trained in place.
 
     Args:
@@ -85,8 +82,6 @@ def train(
         class_names: Names of the classes; their numbers if left out.
         out: A folder for checkpoints and metrics.
         resume: Go on from the checkpoint in `out`, if there is one.
-        progress: Called after every update.
-        on_epoch: Called with each finished epoch.
         has_arms: Test each epoch in all arms; see `mixmood.ssl.record.Arm`. Not with `out`.
     """
     if has_arms and out is not None:
@@ -98,8 +93,7 @@ def train(
     spec = _spec(plan)
     plan = plan.settled(isinstance(spec, TunedSpec))
     method, length = _method(task, plan)
-    weak = augmentation(plan.augment)
-    configuration = configuration_of(plan, length, method, spec, weak, task)
+    configuration = _configuration(plan, length, method, spec, task)
     folder = None if out is None else Path(out)
     prepare_folder(folder, resume)
     saved = load_checkpoint(folder, configuration) if resume and folder is not None else None
@@ -117,7 +111,7 @@ def train(
             cast(Any, model).start_from(first, task.labelled.codes.numpy(), task.n_classes)
         network = Network(model, place, plan.precision)
         follower = _follower(model, spec, method, plan.ema)
-        loop = Loop(task.to(place), plan, length, method, network, weak, follower, has_arms)
+        loop = Loop(task.to(place), plan, length, method, network, follower, has_arms)
         try:
             if saved is not None:
                 loop.restore(saved)
@@ -143,7 +137,7 @@ def _spec(plan: TrainingPlan) -> Spec:
 
 def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:
     """The algorithm with its settings; refused if it needs a pool and there is none."""
-    found: Algorithm | str = plan.algorithm
+    found = plan.algorithm
     if isinstance(found, str):
         name = usual_algorithm(plan.model) if found == AUTO else found
         if name in HEAD_ONLY:
@@ -157,7 +151,7 @@ def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:
             f"{found.name} needs unlabelled images; got none. "
             "Give a pool, or train with 'supervised'."
         )
-    return found
+    return cast(Algorithm, found)
 
 
 def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
@@ -177,13 +171,8 @@ def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:
     return int(plan.batch_size * (1 + (views if algorithm.needs_pool else 0)))
 
 
-def configuration_of(
-    plan: TrainingPlan,
-    length: Length,
-    algorithm: Algorithm,
-    model: Spec,
-    weak: Augment,
-    task: Task,
+def _configuration(
+    plan: TrainingPlan, length: Length, algorithm: Algorithm, model: Spec, task: Task
 ) -> dict[str, Any]:
     """Everything that decides the weights of a run."""
     own: Any = fields(algorithm) if is_dataclass(algorithm) else ()
@@ -195,7 +184,7 @@ def configuration_of(
         "updates": length.n_updates,
         "batch_size": plan.batch_size,
         "learning_rate": plan.learning_rate,
-        "augment": asdict(weak),
+        "augment": asdict(augmentation(plan.augment)),
         "seed": plan.seed,
         "data": task.digest(),
         "weight_decay": plan.weight_decay,
@@ -212,9 +201,9 @@ with two threads and 1 s with one."""
 
 
 def default_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int) -> int:
-    """One thread for small updates, else all that torch may use: a rule, for equal weights.
+    """One thread for small updates, else all that torch may use.
 
-    Sums depend on the number of threads, so that a number chosen by timing gives other weights.
+    A rule: sums depend on the number, so that one chosen by timing would give other weights.
     """
     n_values = sum(parameter.numel() for parameter in model.parameters())
     is_small = n_values * shape[1] * shape[2] * n_images < SMALL_UPDATE

@@ -232,7 +232,7 @@ def check_names(config: Config) -> None:
     if SCRATCH in grid.regimes:
         _check_training(grid, config.training)
     if FROZEN in grid.regimes:
-        known = [name for name, entry in HEADS.items() if entry.uses_pool]
+        known = [name for name, head in HEADS.items() if head.uses_pool]
         for algorithm in grid.algorithms:
             check_name("algorithm of frozen features", algorithm, known)
         side = frozen.resolution if isinstance(frozen.resolution, int) else None

@@ -87,7 +87,7 @@ class FrozenPool:
 
 def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
     """The results of a frozen run; shared work is timed in the first run that needs it."""
-    run, split, entry = job.run, pool.split, head_named(job.run.algorithm)
+    run, split, settings = job.run, pool.split, head_named(job.run.algorithm)
     with threadpool_limits(job.threads):
         test = pool.test.features
         start = time.perf_counter()
@@ -97,7 +97,7 @@ def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
         distances_s = time.perf_counter() - start
         start = time.perf_counter()
         rng = rng_for(run.seed, "head", run.algorithm)
-        head = entry.head.fit(pool.supervised if run.is_supervised else pool.problem, rng)[0]
+        head = settings.fit(pool.supervised if run.is_supervised else pool.problem, rng)[0]
         training_s = time.perf_counter() - start
         is_right = head.predict(test) == split.test_labels
     return {
@@ -106,7 +106,7 @@ def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
         "head": {
             "backbone": job.config.frozen.backbone,
             **pool.network.view.describe(),
-            "settings": asdict(entry.head),  # type: ignore[call-overload]
+            "settings": asdict(settings),  # type: ignore[call-overload]
         },
         "accuracy": {"test": float(is_right.mean())},
         "test_halves": [float(is_right[k::2].mean()) for k in (0, 1)],

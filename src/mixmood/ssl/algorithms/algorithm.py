@@ -25,8 +25,7 @@ class Step:
     class_weights: Tensor  # of the labelled loss, shape (classes,)
     pool_weights: Tensor  # class weights of the loss of the pool, shape (classes,)
     update: int  # counted from 0
-    labelled: Callable[[], Tensor]
-    """A weak view of each labelled image, standardised, shape (n, channels, height, width)."""
+    labelled: Callable[[], Tensor]  # a weak view of each labelled image, standardised
     unlabelled: Callable[[int], Tensor]
     """The given number of weak views of each unlabelled image: first the first view of all images,
     then the second; shape (views * n, channels, height, width)."""

@@ -84,8 +84,7 @@ def check_same_shape(x: Tensor, y: Tensor) -> None:
         )
 
 
-Balanced = Literal["labelled", "both", "none"]
-"""The losses with class weights: the labelled one, both (as in the paper's text), or none."""
+Balanced = Literal["labelled", "both", "none"]  # losses with class weights; `both` as in the paper
 
 
 def check_balanced(value: str) -> None:

@@ -128,10 +128,9 @@ def may_be_mixed(n_labelled: int, is_kept: Tensor, views: int) -> Tensor:
 
 
 def partners_within(partners: Tensor, may_mix: Tensor) -> Tensor:
-    """The permutation `partners`, changed so that it stays within two groups of rows.
+    """The permutation `partners`, changed so that rows that may be mixed get each other.
 
-    One group is the rows that may be mixed; they get each other as partners, in the order of
-    `partners`. If all may be mixed, the result is `partners`. No value is copied from the device.
+    They do in the order of `partners`, as do the others. No value is copied from the device.
 
     >>> partners_within(torch.tensor([2, 3, 0, 1]), torch.tensor([True, True, False, True]))
     tensor([3, 0, 2, 1])

@@ -12,8 +12,7 @@ from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
 from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.algorithms.supervised import Supervised
 
-PAPER_RAMP_SHARE = 3000 / 9400
-"""The paper's ramp-up, 3000 updates, as a share of its 50 epochs of 188 updates."""
+PAPER_RAMP_SHARE = 3000 / 9400  # of the paper's updates: 50 epochs of 188
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "supervised": Supervised,

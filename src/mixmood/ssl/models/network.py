@@ -13,8 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name, unknown_name
 
-BatchNorm = Literal["joint", "separate", "interleaved"]
-"""How the parts of a batch share batch-norm; see `Network.parts`."""
+BatchNorm = Literal["joint", "separate", "interleaved"]  # see `Network.parts`
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -28,8 +27,7 @@ class Network:
         self.device = device
         self._is_mixed = is_mixed(precision, device)
         self._norms = _norms_of(self.model)
-        self.shadow: Shadow | None = None
-        """Follows the guesses too, where arms are tested."""
+        self.shadow: Shadow | None = None  # follows the guesses too, where arms are tested
 
     def parts(self, parts: Sequence[Tensor], batch_norm: BatchNorm = "joint") -> list[Tensor]:
         """Logits of each part, with gradients.
@@ -60,10 +58,7 @@ class Network:
 
     @torch.no_grad()
     def guess(self, images: Tensor, teacher: nn.Module | None = None) -> Tensor:
-        """Class probabilities without gradients; batch-norm uses batch statistics.
-
-        The running statistics are not changed; the shadow's are, if the model itself guesses.
-        """
+        """Class probabilities without gradients, by the batch statistics; running ones stay."""
         norms = self._norms if teacher is None else _norms_of(teacher)
         is_shadowed = teacher is None and self.shadow is not None
         within = self.shadow.guessing() if is_shadowed and self.shadow else untracked(norms)
@@ -99,9 +94,8 @@ def untracked(norms: Sequence[_BatchNorm]) -> Iterator[None]:
 class Shadow:
     """Running batch-norm statistics of a model as they were if its guesses updated them too.
 
-    Running statistics never influence training, so that one training gives both. Kept is the
-    difference from the model's own: in a pass that updates both, running = (1 - momentum) running
-    + momentum batch, it shrinks by 1 - momentum.
+    They never influence training, so that one training gives both. Kept is the difference from the
+    model's own, which shrinks by 1 - momentum in a pass that updates both.
     """
 
     def __init__(self, model: nn.Module) -> None:

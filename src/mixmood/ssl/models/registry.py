@@ -32,9 +32,8 @@ def usual_algorithm(model: object) -> str:
 class WideResNetSpec:
     """A Wide-ResNet to be built once image size, channels and classes are known.
 
-    `first_filters` of 0 means as many filters as the image has rows, as in the paper, but at most
-    64. The paper's images have at most 32 rows; photos would make the network too large for memory.
-    `shortcut` is `identity`, or `active` as in the code of the paper's authors; see `wrn.Block`.
+    `first_filters` of 0 means as many as the image has rows, as in the paper, but at most 64:
+    photos would make the network too large for memory. For `shortcut` see `wrn.Block`.
     """
 
     groups: int = 3
@@ -70,8 +69,7 @@ class TunedSpec:
     """The packaged backbone, fine-tuned from the solution of the frozen head."""
 
     backbone: str = TUNED
-    share: float = 0.5
-    """How far the kept weights lie on the way from the frozen network to the fine-tuned one."""
+    share: float = 0.5  # of the way from the frozen weights to the fine-tuned ones, which is kept
 
     def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
         """The network; images must have three channels."""
@@ -111,16 +109,15 @@ def model_spec(word: str) -> WideResNetSpec | TunedSpec:
     return replace(MODELS[name], **values)
 
 
-KEPT_PER_BLOCK = 5
-"""Maps that a block keeps for the backward pass: its input, two normalised, two convolved."""
+KEPT_PER_BLOCK = 5  # maps kept for the backward pass: input, two normalised, two convolved
 USABLE_SHARE = 0.8
 
 
 def activation_bytes(spec: WideResNetSpec, side: int, n_images: int) -> int:
     """An estimate of the bytes of all activations of one update.
 
-    Every block keeps five maps of its width and size. From group to group the width doubles and
-    the side is halved, so that each group needs half as much as the one before.
+    Every block keeps five maps of its width and size; from group to group the width doubles and the
+    side is halved.
 
     >>> activation_bytes(WideResNetSpec(1, 1, 1, 16), side=8, n_images=2)
     40960

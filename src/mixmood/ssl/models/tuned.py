@@ -16,8 +16,7 @@ from mixmood.ssl.models.network import Standardise
 
 WEIGHTS = "weights/efficientnet_lite0.onnx"
 BATCH = 64
-HEAD_FACTOR = 30.0
-"""The learning rate of the head relative to the body: its weights are that much larger."""
+HEAD_FACTOR = 30.0  # learning rate of the head relative to the body: its weights are larger
 
 
 class Padded(nn.Module):

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-ACTIVE_SHARE = 0.2
-"""The factor of the convolutions beside an active shortcut."""
+ACTIVE_SHARE = 0.2  # the factor of the convolutions beside an active shortcut
 
 
 class Block(nn.Module):
