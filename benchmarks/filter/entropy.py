@@ -13,8 +13,7 @@ arXiv 2603.00404, 2026.
 import numpy as np
 from scipy.stats import gaussian_kde
 
-from mixmood.heads.problem import head_problem
-from mixmood.heads.supervised import SupervisedHead
+from mixmood.heads.problem import SupervisedHead, head_problem
 
 GRID = np.linspace(0, 1, 201)
 

@@ -24,10 +24,9 @@ from mixmood.evidence.labelled import judged_part
 from mixmood.features.backbones.view import BOTH, LAST, View
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import HeadProblem, head_problem
+from mixmood.heads.problem import HeadProblem, SupervisedHead, head_problem
 from mixmood.heads.propagation import PropagationHead, geometric_mean
 from mixmood.heads.pseudo_label import PseudoLabelHead
-from mixmood.heads.supervised import SupervisedHead
 from mixmood.numerics.logistic import fit_logistic
 
 POOLS = ("clean", "uneven", "half near", "half far", "a third", "near", "far")

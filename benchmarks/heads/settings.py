@@ -15,10 +15,9 @@ import numpy as np
 from benchmarks.heads.tasks import DEVELOPMENT, draw
 from mixmood.core.seeds import rng_for
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import head_problem
+from mixmood.heads.problem import SupervisedHead, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
-from mixmood.heads.supervised import SupervisedHead
 
 STARTS = {
     "mixmatch": MixMatchHead(),

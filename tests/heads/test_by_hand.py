@@ -6,10 +6,9 @@ import pytest
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.heads.linear import directions
 from mixmood.heads.mixmatch import MixMatchHead, logit_gradient, sharpened
-from mixmood.heads.problem import canonical_order, head_problem
+from mixmood.heads.problem import SupervisedHead, canonical_order, head_problem
 from mixmood.heads.propagation import PropagationHead, geometric_mean, neighbour_graph
 from mixmood.heads.pseudo_label import PseudoLabelHead, most_confident
-from mixmood.heads.supervised import SupervisedHead
 
 
 def rng():
@@ -144,7 +143,7 @@ def test_weights_of_other_rows_are_refused():
 def test_settings_outside_their_range_are_refused():
     with pytest.raises(OptionError, match="temperature must be at least 0.001; got 0"):
         MixMatchHead(temperature=0)
-    with pytest.raises(OptionError, match="last_share must be at least 0 and at most 1; got 2"):
+    with pytest.raises(OptionError, match="last_share must be between 0 and 1; got 2"):
         PseudoLabelHead(last_share=2)
     with pytest.raises(OptionError, match="n_neighbours"):
         PropagationHead(n_neighbours=0)

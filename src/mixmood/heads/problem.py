@@ -190,6 +190,20 @@ class Head(RangedSettings):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class SupervisedHead(Head):
+    """Logistic regression with an L2 penalty, its strength chosen by cross-validation.
+
+    Every other head starts from it, so that the problem itself fits it once: see `LabelledRows`.
+    """
+
+    uses_pool: ClassVar[bool] = False
+
+    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
+        """The supervised heads of all problems; the pool is not used."""
+        return problem.labelled.supervised
+
+
 def work_of(rows: Array, n_classes: int) -> int:
     """Rows x coordinates x classes; there are as many coordinates as rows, or features if fewer."""
     return int(len(rows) * min(rows.shape) * n_classes)

@@ -28,11 +28,10 @@ class PseudoLabelHead(Head):
     An empty pool gives the supervised head.
 
     On development tasks with 4, 12, 30 labels a class, clean pools gain +4.3, +0.7, +0.3 points,
-    those with classes of 6 : 3 : 2 : 1 +3.3, +1.1, +0.2. With any confidence and two rounds it is
-    +4.2, +0.8, +0.3 and +0.9, +0.5, +0.0; with equal numbers of each class +4.9, +0.8, +0.3 and
-    +1.5, -0.4, -0.5. With 4 labels a class and pools that are half near, half far, wholly near,
-    wholly far foreign, it is +3.7, +4.5, -0.8, 0.0, and without the chances (and equal numbers)
-    +2.6, +1.4, -5.5, -4.0 (three seeds; `python -m benchmarks.heads.choice`).
+    those with classes of 6 : 3 : 2 : 1 +3.3, +1.1, +0.2 (with equal numbers of each class +1.5,
+    -0.4, -0.5). With 4 labels a class and pools that are half near, half far, wholly near, wholly
+    far foreign, it is +3.7, +4.5, -0.8, 0.0, and without the chances (and equal numbers) +2.6,
+    +1.4, -5.5, -4.0 (three seeds; `python -m benchmarks.heads.choice`).
     """
 
     n_rounds: int = ranged(3, 1)

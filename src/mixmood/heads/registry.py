@@ -7,10 +7,9 @@ from mixmood.core.arrays import Array
 from mixmood.core.text import check_name
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import Head, head_problem
+from mixmood.heads.problem import Head, SupervisedHead, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
-from mixmood.heads.supervised import SupervisedHead
 
 HEADS: dict[str, Head] = {
     "supervised": SupervisedHead(),

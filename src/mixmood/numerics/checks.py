@@ -42,8 +42,8 @@ def checked_features(
 def check_setting(name: str, value: float, low: float, high: float = np.inf) -> None:
     """Refuse a setting outside its range."""
     if not low <= value <= high:
-        most = "" if high == np.inf else f" and at most {high:g}"
-        raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")
+        limits = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
+        raise OptionError(f"{name} must be {limits}; got {value:g}.")
 
 
 def ranged(default: float | None, low: float, high: float = np.inf) -> Any:

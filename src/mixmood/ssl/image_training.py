@@ -56,9 +56,8 @@ def curves_png(record: TrainingRecord) -> bytes:
 
 
 LOST = 1 / 3
-"""A class is called nearly lost if its share of the guesses is below this part of its share of the
-labelled images. In 30 runs on digits with clean pools (presets digits and digits-labelled), all 11
-with such a class ended below 82 %, all 19 others above 87 %."""
+"""A class is nearly lost if its share of the guesses is below this part of its share of the labels.
+In 30 runs on digits with clean pools the 11 with such a class ended below 82 %, others above 87."""
 N_EXPECTED = 20  # guesses of the class must be expected: fewer may be missing by chance
 
 

@@ -47,54 +47,41 @@ def accuracy(model: nn.Module, labelled: Labelled, standardise: Standardise) -> 
     return int(n_right) / len(images)
 
 
-class Tally:
-    """Sums over the updates of an epoch, in one tensor.
+@torch.no_grad()
+def tally(sums: Tensor, losses: StepLoss) -> None:
+    """Add the values of an update to the sums over an epoch.
 
     They are updates, total, labelled and unlabelled loss, share of dropped images, guesses, guesses
     of each class, share of sure guesses, updates with a threshold.
     """
+    sums[0] += 1
+    sums[1] += losses.total
+    sums[2] += losses.labelled
+    if losses.unlabelled is not None:
+        sums[3] += losses.unlabelled
+    if losses.is_kept is not None:
+        sums[4] += 1 - losses.is_kept.float().mean()
+    if losses.guesses is not None:
+        sums[5] += len(losses.guesses)
+        guessed = losses.guesses.argmax(dim=1)
+        sums[6:-2] += functional.one_hot(guessed, losses.guesses.shape[1]).sum(0)
+    if losses.is_sure is not None:
+        sums[-2] += losses.is_sure.float().mean()
+        sums[-1] += 1
 
-    def __init__(self, n_classes: int, device: torch.device) -> None:
-        """Start with all sums 0."""
-        self.sums = torch.zeros(8 + n_classes, device=device)
 
-    @torch.no_grad()
-    def add(self, losses: StepLoss) -> None:
-        """Add the values of an update."""
-        sums = self.sums
-        sums[0] += 1
-        sums[1] += losses.total
-        sums[2] += losses.labelled
-        if losses.unlabelled is not None:
-            sums[3] += losses.unlabelled
-        if losses.is_kept is not None:
-            sums[4] += 1 - losses.is_kept.float().mean()
-        if losses.guesses is not None:
-            sums[5] += len(losses.guesses)
-            guessed = losses.guesses.argmax(dim=1)
-            sums[6:-2] += functional.one_hot(guessed, losses.guesses.shape[1]).sum(0)
-        if losses.is_sure is not None:
-            sums[-2] += losses.is_sure.float().mean()
-            sums[-1] += 1
-
-    def restore(self, sums: Tensor) -> None:
-        """Set the sums to those of a checkpoint."""
-        if len(sums) != len(self.sums):
-            raise ValueError(f"{len(sums)} sums where {len(self.sums)} were wanted")
-        self.sums.copy_(sums)
-
-    def means(self) -> dict[str, Any]:
-        """Fields of an EpochRecord; None for values of guesses if the algorithm made none."""
-        n_updates, total, labelled, unlabelled, dropped, n_guesses, *classes = self.sums.tolist()
-        *classes, n_sure, n_checked = classes
-        return {
-            "loss": total / n_updates,
-            "loss_labelled": labelled / n_updates,
-            "loss_unlabelled": unlabelled / n_updates if n_guesses else None,
-            "share_dropped": dropped / n_updates if n_guesses else None,
-            "pseudo_label_shares": tuple(n / n_guesses for n in classes) if n_guesses else None,
-            "share_sure": n_sure / n_checked if n_checked else None,
-        }
+def means(sums: Tensor, has_mask: bool) -> dict[str, Any]:
+    """Fields of an EpochRecord; None for values of guesses if the algorithm made none."""
+    n_updates, total, labelled, unlabelled, dropped, n_guesses, *classes = sums.tolist()
+    *classes, n_sure, n_checked = classes
+    return {
+        "loss": total / n_updates,
+        "loss_labelled": labelled / n_updates,
+        "loss_unlabelled": unlabelled / n_updates if n_guesses else None,
+        "share_dropped": dropped / n_updates if n_guesses and has_mask else None,
+        "pseudo_label_shares": tuple(n / n_guesses for n in classes) if n_guesses else None,
+        "share_sure": n_sure / n_checked if n_checked else None,
+    }
 
 
 @dataclass
@@ -131,14 +118,6 @@ class Length:
 
     n_updates: int
     updates_per_epoch: int
-
-    @classmethod
-    def of(cls, epochs: int, updates: int | None, n_images: int, batch_size: int) -> "Length":
-        """`epochs` passes over `n_images`, or `updates` in `epochs` equal parts."""
-        if updates is not None:
-            return cls(updates, math.ceil(updates / epochs))
-        per_pass = math.ceil(n_images / batch_size)
-        return cls(epochs * per_pass, per_pass)
 
     def ends_epoch(self, n_done: int) -> bool:
         """Whether an epoch ends after `n_done` updates."""
@@ -230,7 +209,7 @@ class Loop:
         self.elapsed_s, self.training_s = 0.0, 0.0
         self.selected: dict[str, Tensor] | None = None
         self._saved_at_s = 0.0
-        self._tally = Tally(task.n_classes, network.device)
+        self._sums = torch.zeros(8 + task.n_classes, device=network.device)
 
     @property
     def tested(self) -> nn.Module:
@@ -294,10 +273,10 @@ class Loop:
         self._optimiser.step()
         if self.follower is not None:
             self.follower.update(update)
-        self._tally.add(losses)
+        tally(self._sums, losses)
         self.n_done += 1
         if self.n_done % CHECK_EVERY == 0 or self.length.ends_epoch(self.n_done):
-            self._check_finite([self._tally.sums])
+            self._check_finite([self._sums])
         spent = time.perf_counter() - start
         self.training_s += spent
         self.elapsed_s += spent
@@ -362,20 +341,18 @@ class Loop:
         if validation is not None:
             validated = accuracy(self.tested, validation, self.standardise)
         self.elapsed_s += time.perf_counter() - start
-        means = self._tally.means()
-        if getattr(self.algorithm, "ood_mask", None) is None:
-            means["share_dropped"] = None
+        has_mask = getattr(self.algorithm, "ood_mask", None) is not None
         record = EpochRecord(
             epoch=len(self.epochs) + 1,
             n_updates=self.n_done,
             learning_rate=self._optimiser.param_groups[0]["lr"],
-            **means,
+            **means(self._sums, has_mask),
             test_accuracy=tested,
             validation_accuracy=validated,
             elapsed_s=self.elapsed_s,
         )
         self.epochs = (*self.epochs, record)
-        self._tally.sums.zero_()
+        self._sums.zero_()
         if validated is not None and select(self.epochs) is record:
             self.selected = {k: v.clone() for k, v in self.tested.state_dict().items()}
 
@@ -386,7 +363,7 @@ class Loop:
             "epochs": json.dumps([asdict(epoch) for epoch in self.epochs]),
             "elapsed_s": self.elapsed_s,
             "training_s": self.training_s,
-            "sums": self._tally.sums,
+            "sums": self._sums,
             "model": self.network.model.state_dict(),
             "optimiser": self._optimiser.state_dict(),
             "average": None if self.follower is None else self.follower.model.state_dict(),
@@ -401,7 +378,9 @@ class Loop:
         is_timed = self.training_s > 0 or self.n_done == 0
         if self.n_done not in range(self.length.n_updates + 1) or not is_timed:
             raise ValueError(f"{self.n_done} updates in {self.training_s} s are impossible")
-        self._tally.restore(state["sums"])
+        if len(state["sums"]) != len(self._sums):
+            raise ValueError(f"{len(state['sums'])} sums where {len(self._sums)} were wanted")
+        self._sums.copy_(state["sums"])
         if self.selected is not None:
             # Only to check that they fit; the weights that are loaded next replace them.
             self.tested.load_state_dict(self.selected)

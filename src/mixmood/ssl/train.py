@@ -161,7 +161,10 @@ def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
     images, per_update = task.labelled.images, plan.batch_size
     if first.needs_pool and task.unlabelled is not None:
         images, per_update = task.unlabelled, plan.batch_size * unlabelled_ratio(first)
-    length = Length.of(plan.epochs, plan.updates, len(images), per_update)
+    per_pass = math.ceil(len(images) / per_update)
+    length = Length(plan.epochs * per_pass, per_pass)
+    if plan.updates is not None:
+        length = Length(plan.updates, math.ceil(plan.updates / plan.epochs))
     return _algorithm(plan, length.n_updates, has_pool), length
 
 
@@ -194,10 +197,9 @@ def _configuration(
 
 
 SMALL_UPDATE = 1e9
-"""Parameters times pixels of an update below which one thread computes it. On two idle cores a
-second thread made updates of wrn-thin 1.2 times as fast at 0.9e9 and 1.5 times at 4.6e9, and those
-of wrn 1.9 times. On busy cores threads wait for each other: 60 updates of a small network took 23 s
-with two threads and 1 s with one."""
+"""Parameters times pixels of an update below which one thread computes it. On idle cores a second
+thread made updates 1.2 times as fast at 0.9e9, 1.5 times at 4.6e9. On busy cores threads wait for
+each other: 60 updates of a small network took 23 s with two threads and 1 s with one."""
 
 
 def default_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int) -> int:

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
 
-from mixmood.core.errors import OptionError
 from mixmood.core.options import check_kinds
-from mixmood.numerics.checks import ranges_of
+from mixmood.numerics.checks import check_setting, ranges_of
 from mixmood.ssl.algorithms.losses import Balanced, check_balanced
 from mixmood.ssl.models.network import Network
 
@@ -63,10 +61,8 @@ class Algorithm:
         check_kinds(self)
         check_balanced(self.balanced)
         for setting, (low, high) in ranges_of(self).items():
-            value = getattr(self, setting)
-            if value is not None and not low <= value <= high:
-                limits = f"at least {low:g}" if high == inf else f"between {low:g} and {high:g}"
-                raise OptionError(f"{setting} of {self.name} must be {limits}; got {value:g}.")
+            if (value := getattr(self, setting)) is not None:
+                check_setting(f"{setting} of {self.name}", value, low, high)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""

@@ -6,26 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name, unknown_name
+from mixmood.numerics.checks import check_setting
 
 if TYPE_CHECKING:
     from torch import nn
 
 MOST_FILTERS = 64
 TUNED = "efficientnet-lite0"
-USUAL_ALGORITHMS = {TUNED: "freematch"}
-"""What `auto` is for a network; the paper's MixMatch for those from scratch.
-
-On development tasks (MNIST, CIFAR-10, FashionMNIST, classes 0 to 4; 60 labels, a clean pool, 60
-updates at 96 pixels, three seeds) the fine-tuned backbone reaches 97.4, 84.8, 81.7 with FreeMatch,
-96.3, 77.4, 82.5 with MixMatch, 95.9, 83.5, 79.9 with FixMatch and alignment, and 95.3, 81.1, 80.2
-without a pool (`python -m benchmarks.heads.networks`).
-"""
 SHORTCUTS = ("identity", "active")
 
 
 def usual_algorithm(model: object) -> str:
-    """The algorithm that `auto` trains a network with."""
-    return USUAL_ALGORITHMS.get(model if isinstance(model, str) else "", "mixmatch")
+    """The algorithm that `auto` trains a network with: the paper's for those from scratch."""
+    # On MNIST, CIFAR-10 and FashionMNIST (development classes, 60 labels, a clean pool, three
+    # seeds) the fine-tuned backbone reaches 97.4, 84.8, 81.7 with FreeMatch, 96.3, 77.4, 82.5 with
+    # MixMatch and 95.3, 81.1, 80.2 without a pool (`python -m benchmarks.heads.networks`).
+    return "freematch" if isinstance(model, str) and model == TUNED else "mixmatch"
 
 
 @dataclass(frozen=True)
@@ -45,11 +41,7 @@ class WideResNetSpec:
     def __post_init__(self) -> None:
         """Refuse sizes below 1 (`first_filters`: below 0) and an unknown shortcut."""
         for name, lowest in {"groups": 1, "blocks": 1, "widening": 1, "first_filters": 0}.items():
-            value = getattr(self, name)
-            if value < lowest:
-                raise OptionError(
-                    f"{name} of a Wide-ResNet must be at least {lowest}; got {value}."
-                )
+            check_setting(f"{name} of a Wide-ResNet", getattr(self, name), lowest)
         check_name("shortcut of a Wide-ResNet", self.shortcut, SHORTCUTS)
 
     def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
