@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length, check_random_state, column_or
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mixmood.core.arrays import Mask
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
 from mixmood.heads.problem import Head, head_problem
@@ -60,29 +61,26 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Logits, shape (n, k); for two classes the second minus the first, shape (n,)."""
-        logits = self._logits(X)
+        rows = self._checked(X)
+        logits = self.head_.logits(rows)
         return np.asarray(logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Class probabilities, shape (n, k), in the order of `classes_`."""
-        check_is_fitted(self)
-        return np.asarray(self.head_.predict_proba(self._checked(X)))
+        rows = self._checked(X)
+        return np.asarray(self.head_.predict_proba(rows))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row, shape (n,)."""
-        codes = self._logits(X).argmax(axis=1)
-        return np.asarray(self.classes_[codes])
-
-    def _logits(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        return np.asarray(self.head_.logits(self._checked(X)))
+        rows = self._checked(X)
+        return np.asarray(self.classes_[self.head_.predict(rows)])
 
     def _checked(self, X: Any) -> NDArray[Any]:
-        checked = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
-        return np.asarray(checked)
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, reset=False, dtype=(np.float64, np.float32)))
 
 
-def _is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_labelled(y: NDArray[Any]) -> Mask:
     """Which samples have a class, shape (n,)."""
     # Texts stand beside -1 in an array of objects. An array of texts would hold "-1", which is
     # refused, as in sklearn.semi_supervised.
@@ -119,10 +117,7 @@ class MixMatchClassifier(_HeadClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PseudoLabelClassifier(_HeadClassifier):
-    """Self-training with the most confident unlabelled rows of each class.
-
-    See `mixmood.heads.pseudo_label.PseudoLabelHead`.
-    """
+    """Self-training with confident unlabelled rows: `heads.pseudo_label.PseudoLabelHead`."""
 
     n_rounds: int = PseudoLabelHead.n_rounds
     last_share: float = PseudoLabelHead.last_share
@@ -143,10 +138,7 @@ class PseudoLabelClassifier(_HeadClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PropagationClassifier(_HeadClassifier):
-    """Label spreading over nearest neighbours, combined with logistic regression: a safe head.
-
-    See `mixmood.heads.propagation.PropagationHead`.
-    """
+    """Label spreading combined with logistic regression: `heads.propagation.PropagationHead`."""
 
     n_neighbours: int = PropagationHead.n_neighbours
     reach: float = PropagationHead.reach

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, ShapeError
 from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import checked_features
@@ -15,7 +14,7 @@ from mixmood.numerics.neighbours import unit_rows
 MOST_LOGITS = 30_000_000  # labelled rows times classes; a fit holds several arrays of that size
 
 
-def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
+def check_labelled(features: Array, codes: Codes, n_classes: int) -> None:
     """Refuse labelled rows that are not finite, lack a valid code, or are all of one class."""
     checked_features(features, "The labelled images")
     if codes.shape != features.shape[:1]:
@@ -79,7 +78,7 @@ class LinearHead:
         """Class probabilities, shape (n, k)."""
         return softmax(self.logits(features) / self.temperature, axis=-1)
 
-    def predict(self, features: Array) -> NDArray[np.intp]:
+    def predict(self, features: Array) -> Codes:
         """The code of the most probable class of each row, shape (n,)."""
         return np.asarray(self.logits(features).argmax(axis=1))
 

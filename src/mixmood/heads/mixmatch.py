@@ -25,10 +25,9 @@ class MixMatchHead(Head):
     gamma * r * the squared error of mixed pool rows; r grows from 0 to 1 over the first
     `ramp_share` of the updates. An empty pool gives the supervised head.
 
-    Logits are linear in the features, so that the logits of mixed rows are mixed logits: one
-    product with the batch gives guesses and loss, for all problems at once. Steps are those of
-    Adam, with one step size for the whole head instead of one for each weight. Unlike those of
-    Adam they do not depend on the basis of the features, so that a few directions are enough.
+    Logits are linear in the features, so that the logits of mixed rows are mixed logits. Steps are
+    those of Adam with one step size for the whole head, which do not depend on the basis of the
+    features: a few directions are enough.
 
     Source: Berthelot et al., "MixMatch", 2019.
     """

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import ShapeError
 from mixmood.heads.linear import LinearHeads, check_labelled, directions
 from mixmood.numerics.calibration import log_likelihood
@@ -31,13 +30,13 @@ class LabelledRows:
     """Labelled rows, and which of them train in each of B problems."""
 
     rows: Array  # directions of the labelled features, shape (n, d)
-    codes: NDArray[np.integer]  # the class of each row, shape (n,)
+    codes: Codes  # the class of each row, shape (n,)
     n_classes: int
-    weights: NDArray[np.float64]  # 1 where a row trains, 0 where it is held out, shape (B, n)
+    weights: Array  # 1 where a row trains, 0 where it is held out, shape (B, n)
     space: RowSpace  # the rows in a basis of their own; all problems share it
 
     @cached_property
-    def targets(self) -> NDArray[np.float64]:
+    def targets(self) -> Array:
         """The labels as probabilities, shape (n, k)."""
         return one_hot(self.codes, self.n_classes)
 
@@ -50,7 +49,7 @@ class LabelledRows:
         return spread if spread > 0 else 1.0
 
     @cached_property
-    def penalties(self) -> NDArray[np.float64]:
+    def penalties(self) -> Array:
         """The penalty of each problem's supervised head, in multiples of the spread; shape (B,).
 
         Each problem chooses among PENALTIES by the log-likelihood of its own training rows, held
@@ -86,7 +85,7 @@ class LabelledRows:
         """The supervised heads of all problems, from which other heads start."""
         return self.heads_at(self.penalties)
 
-    def heads_at(self, penalties: NDArray[np.float64]) -> LinearHeads:
+    def heads_at(self, penalties: Array) -> LinearHeads:
         """Supervised heads with given penalties, in multiples of the spread; shape (B,)."""
         scaled, space = penalties * self.spread, self.space
         fit = fit_logistic(
@@ -192,10 +191,7 @@ class Head(RangedSettings):
 
 @dataclass(frozen=True)
 class SupervisedHead(Head):
-    """Logistic regression with an L2 penalty, its strength chosen by cross-validation.
-
-    Every other head starts from it, so that the problem itself fits it once: see `LabelledRows`.
-    """
+    """Logistic regression with an L2 penalty, from which other heads start: see `LabelledRows`."""
 
     uses_pool: ClassVar[bool] = False
 
@@ -211,10 +207,10 @@ def work_of(rows: Array, n_classes: int) -> int:
 
 def head_problem(
     features: Array,
-    codes: NDArray[np.integer],
+    codes: Codes,
     n_classes: int,
     pool: Array | None = None,
-    weights: NDArray[np.float64] | None = None,
+    weights: Array | None = None,
     useful: Array | None = None,
 ) -> HeadProblem:
     """The checked problem from features of labelled and unlabelled images, (n, d) and (m, d).
@@ -241,11 +237,8 @@ def head_problem(
     return HeadProblem(labelled, _joint_rows(rows, unlabelled, useful))
 
 
-def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
-    """An order of the rows that depends on their values (then codes) only.
-
-    Random draws from rows in this order do not change when a folder is listed in another order.
-    """
+def canonical_order(rows: Array, codes: Codes | None = None) -> Codes:
+    """An order of the rows that depends on their values (then codes), not on the order of files."""
     direction = np.random.default_rng(0).normal(size=rows.shape[1])
     keys = np.einsum("ij,j->i", rows, direction, dtype=np.float64)
     return np.lexsort((keys,) if codes is None else (codes, keys))

@@ -22,11 +22,10 @@ class PropagationHead(Head):
 
     Labels spread from the training rows over the graph of the `n_neighbours` nearest rows, with
     S = D^-1/2 A D^-1/2: F = (1 - reach) (I - reach S)^-1 Y, by `n_steps` iterations. Classes are
-    rescaled to their shares among the labels, rows to sum 1. The targets are the normalised
-    geometric means of F and of the supervised head's probabilities. A linear head is fitted to
-    them on pool and labelled rows (which keep their labels), so that it applies to new images. For
-    rows far from all labels F is nearly uniform and the supervised head decides, so that foreign
-    images do little harm. An empty pool gives the supervised head.
+    rescaled to their shares among the labels, rows to sum 1. A linear head is fitted to the labels
+    and, on the pool, to the normalised geometric means of F and of the supervised head's
+    probabilities. For rows far from all labels F is nearly uniform and the supervised head decides,
+    so that foreign images do little harm. An empty pool gives the supervised head.
 
     Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
     """

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Mask
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import Head, HeadProblem
 from mixmood.numerics.calibration import softmax
@@ -60,7 +59,7 @@ class PseudoLabelHead(Head):
             heads = problem.fit_joint(targets, weights, heads)
         return heads
 
-    def _weights(self, problem: HeadProblem, is_taken: NDArray[np.bool_], share: float) -> Array:
+    def _weights(self, problem: HeadProblem, is_taken: Mask, share: float) -> Array:
         labelled = problem.labelled.weights.sum(axis=1, keepdims=True)
         weights = is_taken * problem.joint.useful
         total = weights.sum(axis=1, keepdims=True)
@@ -71,12 +70,12 @@ class PseudoLabelHead(Head):
 
 def most_confident(
     p: Array, n_each: Array | int, useful: Array | float = 1.0
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Mask]:
     """Hard labels, shape (B, m, k), and the most confident rows of each class, shape (B, m).
 
-    The label of a row is its most probable class. Of each class the `n_each` most confident rows
-    are taken, or all if there are fewer; of equal ones the first. `n_each` is one number, or has
-    shape (B, k). The less useful a row, the less its confidence counts.
+    The label of a row is its most probable class. Of each class the `n_each` (one number, or of
+    shape (B, k)) most confident rows are taken, of equal ones the first. The less useful a row, the
+    less its confidence counts.
     """
     guessed = p.argmax(axis=2)
     confidence = useful * (p.max(axis=2) - 1 / p.shape[2])

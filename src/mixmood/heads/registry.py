@@ -1,9 +1,8 @@
 """The heads by name."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.text import check_name
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
@@ -29,7 +28,7 @@ def head_named(name: str) -> Head:
 def fit_head(
     name: str,
     features: Array,
-    codes: NDArray[np.integer],
+    codes: Codes,
     n_classes: int,
     pool: Array | None,
     rng: np.random.Generator,

@@ -1,9 +1,8 @@
 """Probabilities from logits: softmax, and the temperature that calibrates it."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 
 
 def log_softmax(logits: Array, axis: int = -1) -> Array:
@@ -29,7 +28,7 @@ COLDEST, HOTTEST = 0.05, 20.0
 MAX_UPDATES = 30
 
 
-def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
+def fit_temperature(logits: Array, codes: Codes) -> float:
     """The temperature t at which softmax(logits / t) gives the labels the largest likelihood.
 
     The logits, shape (n, k) or (repeats, n, k), must come from images that the classifier was not
@@ -51,7 +50,7 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     return float(1 / np.sqrt(low * high))
 
 
-def log_likelihood(logits: Array, codes: NDArray[np.integer]) -> Array:
+def log_likelihood(logits: Array, codes: Codes) -> Array:
     """The logarithm of the probability of the right class: (..., n, k) in, (..., n) out."""
     index = np.broadcast_to(codes, logits.shape[:-1])[..., None]
     return np.take_along_axis(log_softmax(logits), index, axis=-1)[..., 0]

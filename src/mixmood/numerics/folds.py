@@ -1,14 +1,12 @@
 """Folds of a cross-validation: stratified, repeated, with groups kept together."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Codes
+from mixmood.core.arrays import Array, Codes, Mask
 from mixmood.core.errors import InputError
 from mixmood.core.text import counted
 
-Folds = NDArray[np.int64]
-
+Folds = Codes  # the fold of every row, or the folds in every repeat
 NEVER = -1  # the fold of a row that is in every training set and never held out
 
 
@@ -43,11 +41,8 @@ def repeated_folds(
     return np.stack(divided)
 
 
-def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """1.0 for rows that train, and True for rows held out, in every fold: two arrays (B, n).
-
-    Folds come repeat by repeat; those without rows are left out.
-    """
+def training_weights(folds: Folds) -> tuple[Array, Mask]:
+    """1.0 for rows that train, True for rows held out, in every fold with rows: arrays (B, n)."""
     held_out = np.concatenate(
         [row[None, :] == np.arange(row.max() + 1)[:, None] for row in folds], axis=0
     )
@@ -55,15 +50,13 @@ def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool
     return (~held_out).astype(float), held_out
 
 
-def _can_be_held_out(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _can_be_held_out(counts: Array) -> Mask:
     """Groups that do not hold all images of a class; `counts` are images by group and class."""
     is_whole = (counts == counts.sum(axis=0)) & (counts > 0)
     return np.asarray(~is_whole.any(axis=1))
 
 
-def _divided(
-    counts: NDArray[np.float64], n_folds: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _divided(counts: Array, n_folds: int, rng: np.random.Generator) -> Folds:
     """The fold of each group: the largest first, each into the fold with least of its classes."""
     folds = np.full(len(counts), NEVER, np.int64)
     free = np.flatnonzero(_can_be_held_out(counts))
@@ -82,7 +75,7 @@ def _divided(
     return _repaired(folds, counts)
 
 
-def _repaired(folds: NDArray[np.int64], counts: NDArray[np.float64]) -> NDArray[np.int64]:
+def _repaired(folds: Folds, counts: Array) -> Folds:
     """The folds, changed so that none holds a whole class: one of its groups gets NEVER."""
     for code in range(counts.shape[1]):
         groups = np.flatnonzero(counts[:, code])

@@ -12,9 +12,8 @@ then the problem. Sums over few classes are fast when many problems are adjacent
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.calibration import log_softmax
 
 SMALLEST = 1e-10  # singular values of a smaller share of the largest are rounding
@@ -110,7 +109,7 @@ def fit_logistic(
     return Logistic(np.ascontiguousarray(matrix, dtype=float), bias)
 
 
-def one_hot(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
+def one_hot(codes: Codes, n_classes: int) -> Array:
     """Targets of known labels: 1 at the class of each row, shape (n, n_classes)."""
     return np.asarray(codes[:, None] == np.arange(n_classes), float)
 
@@ -138,7 +137,7 @@ class _Problem:
             rows, targets.astype(kind), own[:, None], by_unknown[:, None], curvature[:, None]
         )
 
-    def only(self, kept: NDArray[np.intp]) -> "_Problem":
+    def only(self, kept: Codes) -> "_Problem":
         shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1
         targets = self.targets if shared else self.targets[:, :, kept]
         parts = (part[:, :, kept] for part in (self.weights, self.penalties, self.curvature))

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes, Mask
 
 BLOCK_ENTRIES = 4_000_000  # similarities in memory at once, however large the two sets are
 
@@ -14,7 +13,7 @@ BLOCK_ENTRIES = 4_000_000  # similarities in memory at once, however large the t
 class Neighbours:
     """The k most similar references of each query, the most similar first."""
 
-    indices: NDArray[np.int64]  # of references, shape (n, k); of equal ones the lower is first
+    indices: Codes  # of references, shape (n, k); of equal ones the lower is first
     similarities: Array  # cosines, shape (n, k)
 
 
@@ -51,7 +50,7 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
     return Neighbours(indices, similarities)
 
 
-def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+def _largest(values: Array, k: int) -> tuple[Codes, Array]:
     """Columns and values of the k largest of each row, the largest first, ties by column."""
     threshold = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
     # argpartition would choose arbitrarily among equal values.
@@ -82,7 +81,7 @@ def copy_cosine(labelled: Array) -> float:
     return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
 
 
-def near_copies(features: Array, labelled: Array) -> NDArray[np.bool_]:
+def near_copies(features: Array, labelled: Array) -> Mask:
     """Which images, shape (n, d), are near copies of labelled ones, (m, d), m > 1; shape (n,)."""
     units = unit_rows(labelled)
     nearest = cosine_neighbours(features, units, 1).similarities[:, 0]

@@ -4,22 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Augment:
-    """Optional flips, shifts (a crop of the image padded by reflection) and rotations.
-
-    With `transpose` and both flips the eight symmetries of the square are equally likely.
-    """
+    """Optional flips, transposition, shifts (a crop after padding by reflection) and rotations."""
 
     flip_horizontal: bool = False
     flip_vertical: bool = False
@@ -68,7 +63,7 @@ class Augment:
         return torch.from_numpy(lines.copy())
 
 
-def rotations(radians: Floats) -> Tensor:
+def rotations(radians: Array) -> Tensor:
     """Affine matrices that rotate images about their centres, shape (n, 2, 3)."""
     cosine, sine, zero = np.cos(radians), np.sin(radians), np.zeros_like(radians)
     turned = np.stack([cosine, -sine, zero, sine, cosine, zero], axis=1)
@@ -166,7 +161,7 @@ def strong_augment(pixels: Tensor, rng: np.random.Generator) -> Tensor:
     return _cutout(pixels.clamp(0.0, 255.0), rng)
 
 
-def _affine(strength: Floats) -> Tensor:
+def _affine(strength: Array) -> Tensor:
     """Affine maps of up to 30 degrees, 0.3 shear and 0.3 shift; strength 0 is the identity."""
     angle = np.radians(30.0) * strength[:, 0]
     shear_x, shear_y, shift_x, shift_y = 0.3 * strength[:, 1:].T

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
@@ -54,10 +53,10 @@ class HeadTask:
 
     labelled: Sample
     names: tuple[str, ...]  # of the classes that have a readable image
-    codes: NDArray[np.int64]  # the class of each labelled image among them, shape (n,)
-    groups: NDArray[np.int64] | None  # of each labelled image, shape (n,); each its own if None
+    codes: Codes  # the class of each labelled image among them, shape (n,)
+    groups: Codes | None  # of each labelled image, shape (n,); each its own if None
     test: Sample | None
-    test_codes: NDArray[np.int64] | None
+    test_codes: Codes | None
     view: ChosenView | None  # the backbone in the view of the labelled images; None for features
     plan: TrainingRunPlan
     decision: PoolDecision = PoolDecision(BASE, "")
@@ -199,9 +198,7 @@ def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> li
     return fair
 
 
-def _used_classes(
-    labelled: Sample, listener: Listener
-) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def _used_classes(labelled: Sample, listener: Listener) -> tuple[tuple[str, ...], Codes]:
     """The classes that have a readable image, and the code of every image among them."""
     labels = needed_labels(labelled.pool, "labelled set")
     counts = replace(labels, codes=labelled.codes.astype(np.int32)).counts()
@@ -273,13 +270,10 @@ def record_of(
     )
 
 
-def confusion(
-    logits: Array, codes: NDArray[np.integer], n_classes: int
-) -> tuple[tuple[float, ...], ...] | None:
+def confusion(logits: Array, codes: Codes, n_classes: int) -> tuple[tuple[float, ...], ...] | None:
     """Counts of images by class (rows) and predicted class (columns), averaged over repeats.
 
-    Rows of the logits, shape (repeats, n, k), are NaN for images that were never held out: these
-    are not counted.
+    Images whose logits, shape (repeats, n, k), are NaN were never held out and are not counted.
     """
     if n_classes > MOST_CONFUSION_CLASSES:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OutputError
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.accuracy import keep_threshold
@@ -42,7 +42,7 @@ class Typicality:
 
 
 def fit_typicality(
-    features: Array, rng: np.random.Generator, groups: NDArray[np.integer] | None = None
+    features: Array, rng: np.random.Generator, groups: Codes | None = None
 ) -> Typicality:
     """References and threshold from labelled features, shape (n, d).
 

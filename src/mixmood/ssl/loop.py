@@ -154,10 +154,7 @@ TASK = "training"
 
 
 class Loop:
-    """A run in progress. Everything that changes from update to update is in `state`.
-
-    The random numbers of an update depend on the seed and its number only, as a resumed run needs.
-    """
+    """A run in progress. Everything that changes from update to update is in `state`."""
 
     def __init__(
         self,

@@ -35,10 +35,7 @@ NETWORK_ONLY = tuple(name for name in NETWORK_ALGORITHMS if name not in HEAD_ALG
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Options of training a network, without those of images, algorithm and seed.
-
-    The protocol of a test bed records these fields only.
-    """
+    """Options of training a network that the protocol of a test bed records."""
 
     model: str = option("wrn", "wrn-tiny, wrn-small, wrn-thin, wrn (the paper's), or wrn:blocks=2")
     epochs: int = option(50, "Passes over the pool (over the labelled images for supervised).")

@@ -51,10 +51,7 @@ def pictures_at(
 def load_pictures(
     source: ImageSource, size: tuple[int, int], listener: Listener
 ) -> tuple[NDArray[np.uint8], Rows]:
-    """Every readable picture of a pool, shape (n, height, width, 3), and which of its images.
-
-    The listener hears how many could not be read, and how many were resized.
-    """
+    """Every readable picture of a pool, shape (n, height, width, 3), and which of its images."""
     n_images, n_resized, task = len(source), 0, f"reading {source.name}"
     pixels = np.empty((n_images, *size, 3), dtype=np.uint8)
     is_kept = np.zeros(n_images, dtype=bool)
@@ -83,8 +80,7 @@ def load_pictures(
 def common_side(source: ImageSource) -> int:
     """The side of the square images to train on: the median shorter side, at most 32 pixels.
 
-    Data sets of small images keep their size; photos are too large to train a network from scratch
-    with few labels.
+    Photos are too large to train a network from scratch with few labels.
     """
     rows = np.unique(np.linspace(0, len(source) - 1, N_SIZED).astype(int))
     read = source.read(rows)
@@ -136,7 +132,7 @@ def set_aside(
 
 
 DEFAULT_TEST_SHARE = 0.25
-LabelledPixels = tuple[NDArray[np.uint8], NDArray[np.int64]]
+LabelledPixels = tuple[NDArray[np.uint8], Codes]
 
 
 @dataclass(frozen=True)
@@ -151,9 +147,7 @@ class Splits:
     pixel_range: PixelRange | None  # None if the labelled images have eight bits
 
 
-def codes_among(
-    names: Sequence[str], own_names: Sequence[str], codes: NDArray[np.integer[Any]]
-) -> NDArray[np.int64]:
+def codes_among(names: Sequence[str], own_names: Sequence[str], codes: Codes) -> Codes:
     """The codes of test images among the classes of the labelled images; others are refused.
 
     A class of `own_names`, those of the test images, need not be known if it has no image.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Rows
+from mixmood.core.arrays import Mask, Rows
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, errors_as
 from mixmood.core.files import csv_text
 from mixmood.core.listener import Listener
@@ -52,7 +52,7 @@ class Predictions:
         return [self.class_names[code] for code in self.probabilities.argmax(axis=1)]
 
     @property
-    def is_none(self) -> NDArray[np.bool_]:
+    def is_none(self) -> Mask:
         """Which images are none of the classes: less typical than the threshold, shape (n,)."""
         if self.typicality is None or self.threshold is None:
             return np.zeros(len(self.images), dtype=bool)
@@ -87,10 +87,10 @@ class Classifier:
         device: str = CPU,
         listener: Listener | None = None,
     ) -> None:
-        """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads.
+        """Open a model file, that of a run's folder, or its bytes; `jobs` are threads.
 
-        Of a model that takes features, the backbone alone computes on the device. BackboneError if
-        a device was named and cannot be used.
+        BackboneError if a device was named and cannot be used; the backbone of a model that takes
+        features computes on it, too.
         """
         n_threads = checked_jobs(jobs)
         self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
@@ -122,10 +122,7 @@ class Classifier:
                 raise ValueError(f"it claims to take images of {self.size} pixels")
 
     def answer(self, given: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Class probabilities, shape (n, classes), and typicality, shape (n,); None for networks.
-
-        Given are RGB images at the size of the model, or features if `input` says so.
-        """
+        """Class probabilities (n, classes) and typicality (n,), None for networks, of the input."""
         if self.input == INPUT and self._channels == 1:
             # Trained on grey images: their three channels are equal.
             given = given[..., :1]

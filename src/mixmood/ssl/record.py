@@ -138,10 +138,7 @@ class TrainingRecord(_Record):
 
 
 def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
-    """The last epoch with the highest validation accuracy; None without validation images.
-
-    The last, because ties are common in small sets, and later epochs are better trained.
-    """
+    """The last epoch with the highest validation accuracy; None without validation images."""
     tried = [e for e in epochs if e.validation_accuracy is not None]
     return max(tried, key=lambda e: (e.validation_accuracy, e.epoch)) if tried else None
 

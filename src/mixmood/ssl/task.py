@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixmood.core.arrays import Picture, Rows
+from mixmood.core.arrays import Codes, Picture, Rows
 from mixmood.core.errors import ShapeError, TrainingError, UnreadableImageError
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
@@ -158,7 +158,7 @@ def standardisation_of(images: Images) -> Standardise:
     return Standardise(mean.float(), deviation.float())
 
 
-CodesLike = NDArray[np.integer[Any]] | Sequence[int]
+CodesLike = Codes | Sequence[int]
 ImagesLike = Images | NDArray[Any]
 
 

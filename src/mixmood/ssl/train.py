@@ -294,10 +294,7 @@ def to_onnx(
     class_names: tuple[str, ...],
     pixel_range: dict[str, float] | None = None,
 ) -> bytes:
-    """An ONNX model from uint8 images to class probabilities, with metadata for `predict`.
-
-    `shape` is (channels, height, width); `pixel_range` is for images of more than eight bits.
-    """
+    """An ONNX model from uint8 images (channels, height, width) to probabilities, for `predict`."""
     with needing("Writing ONNX models", "train"):
         import onnx
     channels, height, width = shape

@@ -1,4 +1,4 @@
-"""What an algorithm is: its input at each update, its losses, the checks of its settings."""
+"""What an algorithm is: its input, its losses, its checked settings; and the one without a pool."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,12 @@ from torch import Tensor, nn
 
 from mixmood.core.options import check_kinds
 from mixmood.numerics.checks import check_setting, ranges_of
-from mixmood.ssl.algorithms.losses import Balanced, check_balanced
+from mixmood.ssl.algorithms.losses import (
+    Balanced,
+    check_balanced,
+    soft_cross_entropy,
+    weighted_mean_cross_entropy,
+)
 from mixmood.ssl.models.network import Network
 
 
@@ -67,6 +72,24 @@ class Algorithm:
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Supervised(Algorithm):
+    """Cross-entropy on one weak view of each labelled image; `weighted_mean` as in `MixMatch`."""
+
+    name: ClassVar[str] = "supervised"
+    needs_pool: ClassVar[bool] = False
+
+    balanced: Balanced = "labelled"
+    weighted_mean: bool = False
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update."""
+        logits = step.network.forward(step.labelled())
+        cross_entropy = weighted_mean_cross_entropy if self.weighted_mean else soft_cross_entropy
+        labelled = cross_entropy(logits, step.targets, step.class_weights)
+        return StepLoss(total=labelled, labelled=labelled)
 
 
 def unlabelled_ratio(algorithm: object) -> int:

@@ -75,11 +75,9 @@ class PseudoLabel(ConfidentGuesses):
 class FixMatch(ConfidentGuesses):
     """Cross-entropy of strong views against the classes guessed on weak views.
 
-    Guesses with a confidence below `threshold` are left out. An update uses `unlabelled_ratio`
-    unlabelled images for each labelled one. With `alignment`, the guesses of an update are first
-    moved towards the class shares of the labelled images (equal ones if `balanced` is `none`).
-
-    Unlike in its paper, the ratio is 1 and not 7, there are no averaged weights (`ema`), classes
+    With `alignment`, the guesses of an update are first moved towards the class shares of the
+    labelled images (equal ones if `balanced` is `none`). Unlike in its paper, there is one
+    unlabelled image for each labelled one and not 7, there are no averaged weights (`ema`), classes
     are weighted (`balanced`), and a strong view has two of 12 changes and one grey square.
 
     Source: Sohn et al., "FixMatch", 2020.
@@ -110,10 +108,8 @@ class FreeMatch(ConfidentGuesses):
     """Cross-entropy of strong views against guesses that are sure for their class.
 
     The threshold of a class is the mean confidence of the guesses, times the mean probability of
-    the class divided by that of the commonest class: it is low at the beginning, and lower for
-    classes that are guessed rarely. Unlike in its paper, the means are those of the update and not
-    moving averages, so that a run can be continued exactly, and the fairness loss is left out. An
-    update uses `unlabelled_ratio` unlabelled images for each labelled one.
+    the class divided by that of the commonest class. Unlike in its paper, the means are those of
+    the update, so that a run can be continued exactly, and the fairness loss is left out.
 
     Source: Wang et al., "FreeMatch", 2023.
     """

@@ -22,10 +22,9 @@ def soft_cross_entropy_rows(logits: Tensor, targets: Tensor, class_weights: Tens
 
 
 def weighted_mean_cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
-    """The sum of the rows of `soft_cross_entropy` divided by the sum of their class weights.
+    """`soft_cross_entropy` with the sum over rows divided by the sum of their class weights.
 
-    For one-hot targets it is `torch.nn.CrossEntropyLoss(weight=...)`: a factor common to all class
-    weights cancels.
+    For one-hot targets it is `torch.nn.CrossEntropyLoss(weight=...)`.
     """
     rows = soft_cross_entropy_rows(logits, targets, class_weights)
     return rows.sum() / (targets @ class_weights).sum()

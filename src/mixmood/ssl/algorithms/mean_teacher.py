@@ -19,9 +19,9 @@ from mixmood.ssl.algorithms.losses import (
 class MeanTeacher(Algorithm):
     """Squared error between the predictions of the network and of its teacher on the pool.
 
-    The two get different weak views. The teacher's weights are a moving average of the network's,
-    with `teacher_decay`. The teacher is the model that is tested. In its paper the decay rises to
-    0.999, the weight is 100 with a ramp of exp(-5 (1 - t)^2), and images get dropout and noise.
+    The two get different weak views. The teacher, a moving average of the network's weights, is the
+    model that is tested. In its paper its decay rises to 0.999, the weight is 100 with a ramp of
+    exp(-5 (1 - t)^2), and images get dropout and noise.
 
     Source: Tarvainen and Valpola, "Mean teachers are better role models", 2017.
     """

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from mixmood.core.text import unknown_name
 from mixmood.numerics.checks import ranged
-from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, ramp
+from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, Supervised, ramp
 from mixmood.ssl.algorithms.losses import (
     Balanced,
     kept_by,
@@ -20,7 +20,6 @@ from mixmood.ssl.algorithms.losses import (
     squared_error_rows,
     weighted_mean_cross_entropy,
 )
-from mixmood.ssl.algorithms.supervised import Supervised
 from mixmood.ssl.models.network import BatchNorm
 
 
@@ -37,11 +36,10 @@ class MixMatch(Algorithm):
     Three settings do what the code that the paper's authors released does:
 
     - `hard_targets`: the target of a mixed labelled view is the class of its largest share.
-    - `weighted_mean`: the labelled loss is divided by the sum of its class weights, so that a
-      factor common to all of them cancels.
+    - `weighted_mean`: the labelled loss is divided by the sum of its class weights.
     - `squared_pool_weights`: the weight of an unlabelled view, that of the class of its largest
-      share, multiplies outputs and targets before their difference is squared. With five equal
-      weights of 1/5 and `weighted_mean` the pool then counts 1/25 of gamma, and not gamma.
+      share, is squared. With five equal weights of 1/5 and `weighted_mean` the pool then counts
+      1/25 of gamma, and not gamma.
 
     Where the MixMOOD paper deviates from the MixMatch paper, it is followed: pool weight 25 instead
     of 75, no averaged weights (`ema`), one lambda a batch (`per_sample_lambda`), class weights
@@ -143,10 +141,7 @@ def partners_within(partners: Tensor, may_mix: Tensor) -> Tensor:
 def mixed(
     images: Tensor, targets: Tensor, partners: Tensor, share: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """share * own + (1 - share) * partner's, for images and targets alike.
-
-    `partners` is the row that each row is mixed with; `share` has shape (n,) or (1,).
-    """
+    """share * own + (1 - share) * partner's, for images and targets; `share` is (n,) or (1,)."""
     by_image = share[:, None, None, None]
     return (
         torch.lerp(images[partners], images, by_image),

@@ -6,11 +6,10 @@ from typing import Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name
-from mixmood.ssl.algorithms.algorithm import Algorithm
+from mixmood.ssl.algorithms.algorithm import Algorithm, Supervised
 from mixmood.ssl.algorithms.confident import FixMatch, FreeMatch, PseudoLabel
 from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
 from mixmood.ssl.algorithms.mixmatch import MixMatch
-from mixmood.ssl.algorithms.supervised import Supervised
 
 PAPER_RAMP_SHARE = 3000 / 9400  # of the paper's updates: 50 epochs of 188
 
@@ -25,10 +24,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 
 
 def algorithm_named(name: str, settings: Mapping[str, Any], n_updates: int) -> Algorithm:
-    """An algorithm with some of its settings changed.
-
-    If `ramp_updates` is not set, it is the paper's share of all updates: 3000 of 9400.
-    """
+    """An algorithm with some settings changed; `ramp_updates` is by default the paper's share."""
     check_name("algorithm", name, ALGORITHMS)
     known = settings_of(name)
     for word in settings:

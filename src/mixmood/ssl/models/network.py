@@ -33,9 +33,8 @@ class Network:
         """Logits of each part, with gradients.
 
         `joint`: one pass; all parts share their batch statistics, which update the running ones.
-        `separate`: one pass for each part, with batch statistics of its own; only the first pass
-        updates the running ones. `interleaved`: every pass has an equal share of every part, as in
-        the original MixMatch; again only the first pass updates the running ones.
+        `separate`: one pass for each part. `interleaved`: every pass has an equal share of every
+        part, as in the original MixMatch. Of several passes the first updates the running ones.
         """
         if batch_norm == "separate":
             return self._one_by_one(parts)
@@ -60,9 +59,8 @@ class Network:
     def guess(self, images: Tensor, teacher: nn.Module | None = None) -> Tensor:
         """Class probabilities without gradients, by the batch statistics; running ones stay."""
         norms = self._norms if teacher is None else _norms_of(teacher)
-        is_shadowed = teacher is None and self.shadow is not None
-        within = self.shadow.guessing() if is_shadowed and self.shadow else untracked(norms)
-        with within, self._autocast():
+        shadow = self.shadow if teacher is None else None
+        with shadow.guessing() if shadow else untracked(norms), self._autocast():
             logits: Tensor = (teacher or self.model)(images)
         return logits.float().softmax(dim=1)
 
@@ -176,8 +174,7 @@ class Follower:
     """A copy of the model in training that is tested in its place.
 
     With a decay it is the moving average decay * average + (1 - decay) * weights; the decay is at
-    most (1 + t) / (10 + t). Else it lies between the initial and the present weights: start +
-    share * (present - start).
+    most (1 + t) / (10 + t). Else it is start + share * (present - start).
 
     Source: Wortsman et al., "Robust fine-tuning of zero-shot models", 2022, for the second.
     """

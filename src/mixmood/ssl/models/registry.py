@@ -48,8 +48,7 @@ class WideResNetSpec:
         """The network for images of (channels, height, width)."""
         from mixmood.ssl.models.wrn import WideResNet
 
-        settings = vars(self) | {"first_filters": self.filters_for(shape[1])}
-        return WideResNet(n_classes=n_classes, channels=shape[0], **settings)
+        return WideResNet(self, shape, n_classes)
 
     def filters_for(self, height: int) -> int:
         """The filters of the first convolution for images of this height."""

@@ -1,5 +1,6 @@
 """The packaged backbone as a torch network, to be fine-tuned from the frozen head's solution."""
 
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mixmood.core.arrays import Codes
 from mixmood.core.errors import needing
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import fit_head
@@ -38,10 +40,7 @@ class Padded(nn.Module):
 
 
 class TunedNetwork(nn.Module):
-    """EfficientNet-Lite0 built from its ONNX graph, and a linear head on the features' directions.
-
-    The architecture is read from the graph: its nodes are the layers.
-    """
+    """EfficientNet-Lite0 built from the nodes of its ONNX graph, and a linear head."""
 
     def __init__(self, n_classes: int) -> None:
         """Read the packaged file; the weights of the head are 0 until `start_from` is called."""
@@ -55,7 +54,7 @@ class TunedNetwork(nn.Module):
             tensor.name: numpy_helper.to_array(tensor).astype(np.float32)
             for tensor in graph.initializer
         }
-        self._steps: list[tuple[str, list[str], str, Any]] = []
+        self._steps: list[tuple[Any, list[str], str]] = []  # functions, names of values
         self.body = nn.ModuleList()
         self.mean, self.deviation = np.zeros(3, np.float32), np.ones(3, np.float32)
         for node in graph.node:
@@ -66,40 +65,33 @@ class TunedNetwork(nn.Module):
 
     def _add(self, node: Any, constants: dict[str, NDArray[np.float32]]) -> None:
         kind, inputs, output = node.op_type, list(node.input), node.output[0]
-        if kind in ("Cast", "Transpose", "Identity"):
-            # Not needed: weights are read as float32, and images have their channels first.
-            constants |= {output: constants[inputs[0]]} if inputs[0] in constants else {}
-            self._steps.append(("Same", inputs, output, None))
-        elif kind in ("Sub", "Div"):
-            setattr(self, {"Sub": "mean", "Div": "deviation"}[kind], constants[inputs[1]].ravel())
-            self._steps.append(("Same", inputs, output, None))
+        values = [constants[name] for name in inputs if name in constants]
+        # Casts and the like do nothing: weights are read as float32, images have channels first.
+        function: Any = nn.Identity()
+        if inputs[0] in constants:
+            constants[output] = values[0]
+            return
+        if kind in ("Sub", "Div"):
+            setattr(self, {"Sub": "mean", "Div": "deviation"}[kind], values[0].ravel())
         elif kind == "Conv":
-            weight, bias = (torch.from_numpy(constants[name].copy()) for name in inputs[1:])
+            weight, bias = (torch.from_numpy(value.copy()) for value in values)
             attributes = {a.name: list(a.ints) or a.i for a in node.attribute}
-            self._steps.append((kind, inputs[:1], output, len(self.body)))
-            self.body.append(Padded(weight, bias, attributes))
+            function = Padded(weight, bias, attributes)
+            self.body.append(function)
         elif kind == "Clip":
-            low, high = (float(constants[name].reshape(-1)[0]) for name in inputs[1:])
-            self._steps.append((kind, inputs[:1], output, (low, high)))
-        else:
-            self._steps.append((kind, inputs, output, None))
+            low, high = (float(value.reshape(-1)[0]) for value in values)
+            function = partial(functional.hardtanh, min_val=low, max_val=high)
+        elif kind == "Add":
+            function = torch.add
+        elif kind == "GlobalAveragePool":
+            function = partial(torch.mean, dim=(2, 3))
+        self._steps.append((function, [name for name in inputs if name not in constants], output))
 
     def features(self, images: Tensor) -> Tensor:
         """Features, shape (n, 1280), of standardised images (n, 3, side, side)."""
         values = {"images": images}
-        for kind, inputs, output, parameter in self._steps:
-            if inputs[0] not in values:
-                continue
-            x = values[inputs[0]]
-            if kind == "Conv":
-                x = self.body[parameter](x)
-            elif kind == "Clip":
-                x = functional.hardtanh(x, *parameter)
-            elif kind == "Add":
-                x = x + values[inputs[1]]
-            elif kind == "GlobalAveragePool":
-                x = x.mean(dim=(2, 3))
-            values[output] = x
+        for function, inputs, output in self._steps:
+            values[output] = function(*(values[name] for name in inputs))
         return values["features"]
 
     def forward(self, images: Tensor) -> Tensor:
@@ -118,11 +110,8 @@ class TunedNetwork(nn.Module):
         return [(list(self.body.parameters()), 1.0), (list(self.head.parameters()), HEAD_FACTOR)]
 
     @torch.no_grad()
-    def start_from(self, images: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
-        """Set the head to the supervised solution on the frozen features of labelled images.
-
-        Pixels are 0 to 255, shape (n, 3, side, side).
-        """
+    def start_from(self, images: Tensor, codes: Codes, n_classes: int) -> None:
+        """Set the head to the supervised solution on frozen features of images of 0 to 255."""
         scale = self.standardise()
         parts = [self.features(scale(part.float())) for part in torch.split(images, BATCH)]
         features = torch.cat(parts).numpy()
