@@ -1,6 +1,6 @@
 """Imports what commands import, for a process that forks others: they begin with their work.
 
-So does Pillow, with all its formats; an optimiser of torch, with its compiler.
+So does Pillow, with all its formats.
 """
 
 from importlib import import_module
@@ -9,8 +9,8 @@ from PIL import Image
 
 MODULES = """
     jinja2 matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime
-    torch._dynamo torch.onnx
-    scipy.stats sklearn.datasets
+    torch.onnx
+    sklearn.datasets
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
     mixmood.features.extract mixmood.evidence.gain mixmood.ranking.rank
     mixmood.ranking.distance mixmood.report.ranking.page mixmood.report.ranking.text
