@@ -51,10 +51,19 @@ def test_holm_keeps_the_order_of_the_p_values():
     assert (np.diff(holm(p)[np.argsort(p)]) >= 0).all()
 
 
-def test_the_wilcoxon_p_value_is_scipys_and_one_when_nothing_differs(rng):
-    inter, intra = rng.normal(1, size=20), rng.normal(size=20)
-    assert wilcoxon_p(inter, intra) == wilcoxon(inter, intra).pvalue
+@pytest.mark.parametrize("n_pairs", [1, 2, 3, 7, 20, 30, 50, 51])
+@pytest.mark.parametrize("shift", [-1.0, -0.2, 0.0, 0.2, 1.0])
+def test_the_wilcoxon_p_value_is_scipys_and_one_when_nothing_differs(rng, n_pairs, shift):
+    for _ in range(5):
+        inter, intra = rng.normal(shift, size=n_pairs), rng.normal(size=n_pairs)
+        assert wilcoxon_p(inter, intra) == wilcoxon(inter, intra).pvalue
     assert wilcoxon_p(inter, inter) == 1.0
+
+
+def test_ties_and_equal_pairs_have_scipys_wilcoxon_p_value():
+    inter = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 8.0])
+    for intra in (np.array([0.0, 1, 2, 3, 3, 4, 4]), np.array([1.0, 0, 0, 0, 0, 0, 0])):
+        assert wilcoxon_p(inter, intra) == wilcoxon(inter, intra).pvalue
 
 
 def test_some_equal_pairs_do_not_disturb_the_wilcoxon_test(rng):

@@ -13,6 +13,9 @@ from mixmood.measures.batch import partition_distances
 from mixmood.measures.histogram import Overflow
 from mixmood.measures.registry import compare
 
+MOST_EXACT = 50
+"""Up to so many pairs, without ties, the p-value of signed ranks is exact, as it is in SciPy."""
+
 
 def why_too_small(
     sample_size: int, n_rows: int, n_copies: int = 0, problems: str = ""
@@ -158,11 +161,26 @@ def holm(p_values: Array) -> Array:
 def wilcoxon_p(inter: Array, intra: Array) -> float:
     """Two-sided paired signed-rank p-value; 1 when no pair differs.
 
+    For up to MOST_EXACT pairs without ties it is computed here, from the probabilities of all sums
+    of ranks. To import scipy.stats, which gives the same bytes, takes a third of the time of a
+    small `rank` (1.2 s; 0.8 s without).
+
     >>> wilcoxon_p(np.array([3.0, 5.0, 7.0]), np.array([1.0, 1.0, 1.0]))
     0.25
     """
     if np.array_equal(inter, intra):
         return 1.0
-    from scipy.stats import wilcoxon  # it takes a quarter of a second to import
+    apart = inter - intra
+    n_pairs, sizes = len(apart), np.unique(np.abs(apart))
+    is_plain = len(sizes) == n_pairs and sizes[0] > 0 and np.isfinite(sizes[-1])
+    if not is_plain or n_pairs > MOST_EXACT:
+        from scipy.stats import wilcoxon
 
-    return float(wilcoxon(inter, intra).pvalue)
+        return float(wilcoxon(inter, intra).pvalue)
+    rank_sum = int((np.searchsorted(sizes, apart[apart > 0]) + 1).sum())
+    chances = np.ones(1)
+    for rank in range(1, n_pairs + 1):
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    is_low = rank_sum <= (len(chances) - 1) / 2
+    tail = chances[: rank_sum + 1].sum() if is_low else 1 - chances[:rank_sum].sum()
+    return min(1.0, 2 * float(tail))
