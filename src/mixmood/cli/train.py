@@ -77,9 +77,9 @@ def train(
                 labelled, pools or None, plan=plan, listener=bars, on_epoch=show_epoch
             )
         except KeyboardInterrupt:
-            from mixmood.core.cache import has_cache
+            from mixmood.core.cache import cache_place
 
-            say(_stopped(out, has_cache=has_cache(plan.cache)))
+            say(_stopped(out, has_cache=cache_place(plan.cache) is not None))
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
 

@@ -278,20 +278,16 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
-def has_cache(where: str | Path | None) -> bool:
-    """Whether `open_cache` opens one; it is not opened here."""
-    return _directory(where) is not None
-
-
 def open_cache(
     where: str | Path | None = "default", listener: Listener | None = None
 ) -> FeatureCache | None:
     """The cache in a directory, or the user's own ("default"); None for "none" or None."""
-    directory = _directory(where)
+    directory = cache_place(where)
     return None if directory is None else FeatureCache(directory, listener=listener)
 
 
-def _directory(where: str | Path | None) -> str | Path | None:
+def cache_place(where: str | Path | None) -> str | Path | None:
+    """The directory that `open_cache` uses; None if there is no cache."""
     directory = cache_directory() if where == "default" else where
     return None if directory == "none" else directory
 

@@ -5,10 +5,9 @@
     working threads   decode -> resize -> backbone, one batch each
     this thread       puts the rows in order and into the cache
 
-Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
-Runtime release the interpreter lock while they work, so threads are enough. Decoding and inference
-are in the same thread because both need a core: with separate stages, threads waited for the
-interpreter. No more threads decode or embed than there are cores to use.
+Both queues between threads are bounded, so memory does not grow with the pool. Decoding and
+inference are in the same thread because both need a core: with separate stages, threads waited for
+the interpreter. No more threads decode or embed than there are cores to use.
 """
 
 from collections import deque

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Mask, Rows
 from mixmood.measures.histogram import N_BINS, Bins, Overflow, normalise
 from mixmood.measures.pairs import check_pair
-from mixmood.measures.registry import MEASURES, Measure
+from mixmood.measures.registry import MEASURES
 
 TAIL = 0.1  # the share of all values at each end that goes into the outer bins
 AT_ONCE = 64  # features counted in one matrix product, which stay in the processor's cache
@@ -51,16 +51,20 @@ def left_out_distances(
     for other in others:
         check_pair(x.rows, other.rows)
     table = np.empty((len(names), len(others), n_groups))
-    binned = {row: MEASURES[name].between_histograms for row, name in enumerate(names)}
-    if any(binned.values()):
+    measures = [MEASURES[name] for name in names]
+    if any(measure.between_histograms for measure in measures):
         for group, shares in enumerate(_shares_without((x, *others), n_groups, overflow)):
-            for row, between in binned.items():
-                if between is not None:
+            for row, measure in enumerate(measures):
+                if between := measure.between_histograms:
                     table[row, :, group] = between(shares[0], shares[1:])
-    for row, measure in enumerate(MEASURES[name] for name in names):
-        if measure.between_histograms is None:
-            for column, other in enumerate(others):
-                table[row, column] = _between_rows(x, other, n_groups, measure)
+    for row, measure in enumerate(measures):
+        if not measure.between_histograms:
+            for column, y in enumerate(others):
+                in_x, in_y = (sample.kept(n_groups, measure.min_rows) for sample in (x, y))
+                first = np.hstack([in_x, np.zeros_like(in_y)])
+                second = np.hstack([np.zeros_like(in_x), in_y])
+                rows = np.concatenate([x.rows, y.rows])
+                table[row, column] = measure.on_subsets(rows, first, second)
     return table
 
 
@@ -91,14 +95,6 @@ def _shares_without(
             counts[moved] = narrower.counts(sample.rows[np.ix_(rows, moved)])
         sizes = np.array([np.count_nonzero(own[group]) for own in kept])
         yield normalise(shares, sizes[:, None, None], overflow)
-
-
-def _between_rows(x: Grouped, y: Grouped, n_groups: int, measure: Measure) -> Array:
-    """The distance without each group, shape (groups,)."""
-    in_x, in_y = (sample.kept(n_groups, measure.min_rows) for sample in (x, y))
-    first = np.hstack([in_x, np.zeros_like(in_y)])
-    second = np.hstack([np.zeros_like(in_x), in_y])
-    return measure.on_subsets(np.concatenate([x.rows, y.rows]), first, second)
 
 
 def partition_distances(

@@ -29,11 +29,7 @@ from mixmood.measures.typicality import typicality_between_subsets, typicality_d
 
 @dataclass(frozen=True)
 class Measure:
-    """A function of two samples, and fast paths for many calls.
-
-    Call it like the function: `measure(x, y)` with x of shape (n, d) and y of shape (m, d). A
-    larger value means farther apart. A fast path must give the same values as the function.
-    """
+    """A function of two samples, larger if farther apart, and fast paths with the same values."""
 
     function: Callable[[Array, Array], float]
     between_histograms: Callable[[Array, Array], Array] | None = None

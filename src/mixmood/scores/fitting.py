@@ -38,7 +38,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def checked_rows(
     features: Array, what: str, width: int | None = None, fewest: int = 0
 ) -> NDArray[np.float64]:
-    """The checked features in double precision; the arguments are those of `checked_features`."""
+    """The features in double precision, checked by `checked_features`."""
     return checked_features(features, what, width, fewest).astype(np.float64, copy=False)
 
 
@@ -80,8 +80,8 @@ class Fit:
 class ComparedRows:
     """Signed roots of labelled and pool features, with the mean of the pool as their centre.
 
-    The useful share fits a score many times on parts of the same rows. Cosines about the centre of
-    each part from the inner products of all rows, computed once, made a whole `rank` 9 % faster.
+    The useful share fits a score many times on parts of the same rows. Cosines from the inner
+    products of all rows, computed once, would make a whole `rank` 9 % faster.
     """
 
     rows: NDArray[np.float64]  # labelled rows first, shape (n + m, d)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.records.filtering import FilterMaterial, Gallery, ScoredTile, ScoreHistogram
+from mixmood.core.records.filtering import FilterMaterial, Gallery, ScoreHistogram
+from mixmood.core.records.ranking import Tile
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
 from mixmood.selection.decide import FOREIGN, OVER_COUNT
@@ -102,22 +103,22 @@ class _GalleryMaker:
             return rows
         return rows[self.rng.choice(len(rows), N_TILES, replace=False)]
 
-    def _tiles(self, rows: Rows) -> tuple[ScoredTile, ...]:
+    def _tiles(self, rows: Rows) -> tuple[Tile, ...]:
         scores, is_kept = self.decision.scanned.scores, self.decision.is_kept
         order = rows[np.argsort(-scores[rows], kind="stable")]
         return tuple(
-            ScoredTile(place, uri, float(scores[row]), bool(is_kept[row]))
+            Tile(place, uri, None, float(scores[row]), bool(is_kept[row]))
             for row, (place, uri) in zip(order.tolist(), _read(self.pool, order), strict=True)
         )
 
-    def _labelled_tiles(self, name: str | None) -> tuple[ScoredTile, ...]:
+    def _labelled_tiles(self, name: str | None) -> tuple[Tile, ...]:
         if self.labelled is None:
             return ()
         labels, rows = self.labelled.labels, np.arange(len(self.labelled))
         if name is not None and labels is not None:
             rows = np.flatnonzero(labels.codes == labels.names.index(name))
         chosen = np.sort(self._some(rows))
-        return tuple(ScoredTile(place, uri) for place, uri in _read(self.labelled, chosen))
+        return tuple(Tile(place, uri) for place, uri in _read(self.labelled, chosen))
 
 
 def _read(pool: ImageSource, rows: Rows) -> Iterable[tuple[str, str | None]]:

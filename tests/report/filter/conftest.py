@@ -9,10 +9,9 @@ from mixmood.core.records.filtering import (
     GainChange,
     GainInterval,
     Gallery,
-    ScoredTile,
     ScoreHistogram,
 )
-from mixmood.core.records.ranking import ShareRecord
+from mixmood.core.records.ranking import ShareRecord, Tile
 from mixmood.features.backbones.onnx_network import InputFormat
 
 
@@ -56,7 +55,7 @@ def filtering():
 def filter_material():
     def row(name, *is_kept):
         return tuple(
-            ScoredTile(f"{name}/{i}.png", PIXEL if i else None, 1.0 - i, kept)
+            Tile(f"{name}/{i}.png", PIXEL if i else None, None, 1.0 - i, kept)
             for i, kept in enumerate(is_kept)
         )
 
@@ -65,7 +64,7 @@ def filter_material():
             name=name,
             n_kept=900,
             n_dropped=1400,
-            labelled=(ScoredTile(f"{name}/own.png", PIXEL),),
+            labelled=(Tile(f"{name}/own.png", PIXEL),),
             kept=row(name, True, True),
             borderline=row(name, True, False),
             dropped=row(name, False, False),

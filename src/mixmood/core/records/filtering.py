@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mixmood.core.records.ranking import JsonRecord, ShareRecord
+from mixmood.core.records.ranking import JsonRecord, ShareRecord, Tile
 
 SCHEMA = 1
 
@@ -56,26 +56,16 @@ class Filtering(JsonRecord):
 
 
 @dataclass(frozen=True)
-class ScoredTile:
-    """One image as the page shows it; a labelled one has neither a score nor `is_kept`."""
-
-    place: str  # its path or index
-    uri: str | None  # the small picture; None if the file cannot be read any more
-    score: float | None = None
-    is_kept: bool | None = None
-
-
-@dataclass(frozen=True)
 class Gallery:
     """Images of one predicted class, or of the pool without classes; the best score first."""
 
     name: str | None
     n_kept: int
     n_dropped: int
-    labelled: tuple[ScoredTile, ...]
-    kept: tuple[ScoredTile, ...]
-    borderline: tuple[ScoredTile, ...]  # nearest to the threshold on both sides
-    dropped: tuple[ScoredTile, ...]  # because of their score
+    labelled: tuple[Tile, ...]
+    kept: tuple[Tile, ...]
+    borderline: tuple[Tile, ...]  # nearest to the threshold on both sides
+    dropped: tuple[Tile, ...]  # because of their score
 
 
 @dataclass(frozen=True)

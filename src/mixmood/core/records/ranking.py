@@ -233,11 +233,13 @@ class Ranking(JsonRecord):
 
 @dataclass(frozen=True)
 class Tile:
-    """One image as the page shows it."""
+    """One image as a page shows it; a labelled one has no distance and no score."""
 
     place: str  # its path or index
-    uri: str | None  # the small picture; None where there are features but no pictures
-    distance: float | None  # 1 - mean cosine to the three nearest labelled images; None for these
+    uri: str | None  # the small picture; None of features, and of files that cannot be read now
+    distance: float | None = None  # 1 - mean cosine to the three nearest labelled images
+    score: float | None = None  # of a filtered pool, as `is_kept`
+    is_kept: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,9 @@ from mixmood.core.version import package_version
 
 
 def onnx_runtime() -> Any:
-    """The module `onnxruntime`.
-
-    Official builds from 1.29 on report their use to Microsoft over the network, and leave an
-    identifier in the temporary directory, unless this variable is set before they are loaded.
-    A value that the user has set is kept.
-    """
+    """The module `onnxruntime`."""
+    # Unless this is set first, builds from 1.29 on report their use to Microsoft over the network
+    # and leave an identifier in the temporary directory. A value that the user has set is kept.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
@@ -45,8 +42,7 @@ ADVICE = {
 def is_surely_cpu(device: str) -> bool:
     """Whether the processor will be used, as far as can be known without loading ONNX Runtime.
 
-    OptionError if there is no device of this name. Except on macOS, the plain package supports the
-    processor only. A run that finds all features in its cache need not load ONNX Runtime.
+    Except on macOS, the plain package supports the processor only. OptionError for another name.
     """
     check_name("device", device, DEVICES)
     if device != AUTO:

@@ -318,7 +318,6 @@ def _words(message: int | memoryview, wanted: int) -> list[str]:
 
 
 def _ends(inputs: Values, outputs: Values) -> bytes:
-    """The inputs and outputs of a graph."""
     named = ((_value(name, *kind) for name, kind in values.items()) for values in (inputs, outputs))
     return _fields(GRAPH_INPUT, next(named)) + _fields(GRAPH_OUTPUT, next(named))
 
