@@ -1,7 +1,4 @@
-"""The cache of features and archive indexes: one SQLite file for all processes of a user.
-
-The file is only a cache: where it cannot be used, work goes on without it.
-"""
+"""The cache of features and archive indexes: one SQLite file for all processes of a user."""
 
 import os
 import re
@@ -67,7 +64,8 @@ class FeatureCache(AbstractContextManager["FeatureCache"]):
 
     Any number of threads and processes may use the file at once. A crash at any point leaves it
     valid and loses at most the rows of the last `put`. Beyond the limit, the entries that were not
-    used for the longest time are removed. A damaged file is set aside and a new one begun.
+    used for the longest time are removed. A damaged file is set aside and a new one begun; where
+    the file cannot be used, work goes on without it.
     """
 
     def __init__(

@@ -94,9 +94,8 @@ def _plain(value: Any, hint: Any) -> Any:
 def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """A decorator: the fields of a plan become keyword arguments of a function with a `plan`.
 
-    The function gets the checked plan. Its callers give options by name, or a plan, or both: then
-    the options replace fields of the plan. Signature and docstring list the options, for `help()`;
-    type checkers read the stub of the package, which is made from the signature.
+    The function gets the checked plan; options by name replace fields of a given one. Signature and
+    docstring list them for `help()`, and the stub of the package is made from the signature.
     """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:

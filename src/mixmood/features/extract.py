@@ -20,7 +20,6 @@ from itertools import compress, islice
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache
@@ -33,10 +32,6 @@ from mixmood.features.prepare import CONSTANT, POOR_RANGE, Prepared, Preparer
 from mixmood.features.sample import Sample
 from mixmood.jobs.local import checked_jobs
 
-STORE_EVERY = 128  # rows that are written to the cache at once: a killed process may lose so many
-
-Features = NDArray[np.float32]
-
 
 class Collector:
     """Puts rows, which come in any order, in the order asked for, and into the cache."""
@@ -45,8 +40,6 @@ class Collector:
         self,
         asked: Rows,
         backbones: Sequence[Backbone],
-        preparer: Preparer,
-        cache: FeatureCache | None,
         advance: Callable[[int], None],
     ) -> None:
         """Begin without rows; `advance` is called with the number of images done."""
@@ -57,29 +50,13 @@ class Collector:
         self._flags = np.zeros((len(backbones), n_asked), np.uint8)
         self._digests: list[bytes] = [b""] * n_asked
         self._problems: dict[int, str] = {}
-        self._preparer, self._cache, self._advance = preparer, cache, advance
-        self._unstored: dict[bytes, Features] = {}
+        self._advance = advance
 
     def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
         """The images that a backbone has to embed; the others are recorded as done."""
         for chunk in read:
-            self._note([image for image in chunk if image.is_done])
+            self.note([image for image in chunk if image.is_done])
             yield from (image for image in chunk if not image.is_done)
-
-    def take(self, images: list[Prepared]) -> None:
-        """Record images that were embedded; their rows are written to the cache in groups."""
-        self._note(images)
-        if self._cache is not None:
-            for image in images:
-                self._unstored |= self._preparer.stored(image)
-            if len(self._unstored) >= STORE_EVERY:
-                self.store()
-
-    def store(self) -> None:
-        """Write to the cache the rows that are not yet in it."""
-        if self._cache is not None:
-            self._cache.put(self._unstored)
-        self._unstored = {}
 
     def samples(self, pool: ImageSource) -> tuple[Sample, ...]:
         """All rows by each backbone, without those of unreadable images."""
@@ -104,7 +81,8 @@ class Collector:
             )
         )
 
-    def _note(self, images: list[Prepared]) -> None:
+    def note(self, images: list[Prepared]) -> None:
+        """Record images that are done."""
         for image in images:
             if image.problem:
                 self._problems[image.place] = image.problem
@@ -226,8 +204,7 @@ class Extractor:
         n_readers = READERS * n_workers
         batch_size = max(backbone.batch_size for backbone in backbones)
         preparer = Preparer(pool, backbones, cache, n_workers)
-        advance = partial(self.listener.advance, pool.name)
-        collector = Collector(asked, backbones, preparer, cache, advance)
+        collector = Collector(asked, backbones, partial(self.listener.advance, pool.name))
 
         def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
             companions, images = batch
@@ -245,10 +222,11 @@ class Extractor:
                 batches = batched_by(collector.waiting(read), batch_size)
                 complete = with_companions(batches, batch_size if is_batch else 0)
                 for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
-                    collector.take(images)
+                    collector.note(images)
+                    preparer.keep(images)
         finally:
             # Also after Ctrl-C: computed features are kept.
-            collector.store()
+            preparer.store()
             self.listener.finish(pool.name)
         return collector.samples(pool)
 

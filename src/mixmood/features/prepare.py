@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Picture
-from mixmood.core.cache import FeatureCache
+from mixmood.core.cache import FeatureCache, FeatureRow
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.version import package_version
 from mixmood.data.images.decode import QUIET, Raw, decode, decode_squares, wide_values
@@ -21,6 +20,7 @@ from mixmood.features.backbones.view import HALF, split
 
 CONSTANT = 1  # all pixels are equal at the resolution of the backbone
 POOR_RANGE = 2  # more than eight bits, and nearly black or nearly white by the range of its pool
+STORE_EVERY = 128  # rows that are written to the cache at once: a killed process may lose so many
 MOST_WAITING = 4 * 1024**2  # a thread that has read more bytes decodes them: memory is bounded
 
 
@@ -29,7 +29,7 @@ class Seen:
     """What one backbone sees of an image."""
 
     picture: Picture | None = None  # the decoded image, resized for the backbone
-    row: NDArray[np.float32] | None = None  # its features: all blocks side by side
+    row: FeatureRow | None = None  # its features: all blocks side by side
     flags: int = 0  # findings of the decoding: CONSTANT, POOR_RANGE, their sum, or 0
 
 
@@ -72,6 +72,7 @@ class Preparer:
         self._spaces = [cache_space(backbone, self._range) for backbone in backbones]
         # Broken images must be known before a batch is formed that features depend on.
         self._is_eager = any(backbone.is_batch_dependent for backbone in backbones)
+        self._unstored: dict[bytes, FeatureRow] = {}
         self.cores = threading.BoundedSemaphore(n_cores)
 
     def read(self, numbered: list[tuple[int, int]]) -> list[Prepared]:
@@ -96,14 +97,24 @@ class Preparer:
             for image in images:
                 self._decode(image)
 
-    def stored(self, image: Prepared) -> dict[bytes, NDArray[np.float32]]:
-        """The rows of an image as the cache keeps them, by key."""
-        return {
-            self._key(image, number, name): kept_row(values[0], name, seen.flags)
-            for number, seen in enumerate(image.seen)
-            if seen.row is not None
-            for name, values in split(seen.row[None], self._blocks[number]).items()
-        }
+    def keep(self, images: list[Prepared]) -> None:
+        """Take the rows of images that were embedded; they are written to the cache in groups."""
+        if self._cache is None:
+            return
+        for image in images:
+            for number, seen in enumerate(image.seen):
+                if seen.row is not None:
+                    for name, values in split(seen.row[None], self._blocks[number]).items():
+                        key = self._key(image, number, name)
+                        self._unstored[key] = kept_row(values[0], name, seen.flags)
+        if len(self._unstored) >= STORE_EVERY:
+            self.store()
+
+    def store(self) -> None:
+        """Write to the cache the rows that are not yet in it."""
+        if self._cache is not None:
+            self._cache.put(self._unstored)
+        self._unstored = {}
 
     def _key(self, image: Prepared, number: int, block: str) -> bytes:
         """The key in the cache of a block of features, by one of the backbones."""
@@ -176,15 +187,13 @@ class Preparer:
         return values is not None and not (self._range or FULL).fits(values)
 
 
-def kept_row(row: NDArray[np.float32], block: str, flags: int) -> NDArray[np.float32]:
+def kept_row(row: FeatureRow, block: str, flags: int) -> FeatureRow:
     """The row that the cache keeps: features, of HALF packed in pairs, then flags if any."""
     kept = row.astype(np.float16).view(np.float32) if block in HALF else row
     return np.append(kept, np.float32(flags)) if flags else kept
 
 
-def read_row(
-    kept: NDArray[np.float32] | None, block: str, width: int
-) -> tuple[NDArray[np.float32], int] | None:
+def read_row(kept: FeatureRow | None, block: str, width: int) -> tuple[FeatureRow, int] | None:
     """Features and flags of a row of the cache; None if its length is not that of the block."""
     n_kept = width // 2 if block in HALF else width
     if kept is None or len(kept) not in (n_kept, n_kept + 1):

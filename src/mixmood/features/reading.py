@@ -65,9 +65,9 @@ class Reading:
     def read_on(
         self, n_images: int, left_out: Sample | None = None, *, beyond: bool = False
     ) -> "Reading":
-        """A reading of `n_images` readable images, or of fewer if the pool has no more.
+        """A reading of `n_images` readable images not in `left_out`, or of all if there are fewer.
 
-        Images of `left_out` are not taken; with `beyond`, more are read than the draws need.
+        With `beyond`, more are read than the draws need.
         """
         wanted = n_images if beyond else min(n_images, self.most)
         known = self.banned | frozenset(() if left_out is None else left_out.contents)

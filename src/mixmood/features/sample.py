@@ -7,9 +7,8 @@ from itertools import compress
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Mask, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.text import either_form, in_percent
 from mixmood.data.images.labels import needed_labels
@@ -62,17 +61,17 @@ class Sample:
             is_batch_dependent=self.is_batch_dependent or other.is_batch_dependent,
         )
 
-    def where(self, is_wanted: NDArray[np.bool_]) -> Self:
+    def where(self, is_wanted: Mask) -> Self:
         """The sample with some of its images; `is_wanted` has shape (n,)."""
         digests = tuple(compress(self.digests, is_wanted))
         blocks = {name: block[is_wanted] for name, block in self.blocks.items()}
         return replace(self, rows=self.rows[is_wanted], blocks=blocks, digests=digests)
 
-    def is_copy_of(self, other: "Sample") -> NDArray[np.bool_]:
+    def is_copy_of(self, other: "Sample") -> Mask:
         """Which images are also in the other sample, shape (n,)."""
         return self.is_among(frozenset(other.contents))
 
-    def is_among(self, contents: frozenset[bytes]) -> NDArray[np.bool_]:
+    def is_among(self, contents: frozenset[bytes]) -> Mask:
         """Which images have one of these contents, shape (n,)."""
         return np.array([content in contents for content in self.contents], dtype=bool)
 
@@ -108,7 +107,7 @@ class Sample:
         return self.n_tried - len(self.unreadable) - len(self)
 
     @property
-    def codes(self) -> NDArray[np.int64]:
+    def codes(self) -> Rows:
         """The class of each image, shape (n,); InputError if the pool has no classes."""
         return needed_labels(self.pool).codes[self.rows].astype(np.int64)
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask, Rows
 from mixmood.measures.histogram import N_BINS, Bins, Overflow, normalise
-from mixmood.measures.pairs import check_pair
+from mixmood.measures.pairs import Table, check_pair
 from mixmood.measures.registry import MEASURES
 
 TAIL = 0.1  # the share of all values at each end that goes into the outer bins
@@ -43,7 +42,7 @@ def left_out_distances(
     n_groups: int,
     names: Sequence[str],
     overflow: Overflow = "count",
-) -> NDArray[np.float64]:
+) -> Table:
     """Each measure from x to each other sample without each group, (names, others, groups).
 
     Each entry equals `compare` on the remaining rows.
@@ -97,9 +96,7 @@ def _shares_without(
         yield normalise(shares, sizes[:, None, None], overflow)
 
 
-def partition_distances(
-    rows: Array, is_first: NDArray[np.bool_], names: Sequence[str]
-) -> NDArray[np.float64]:
+def partition_distances(rows: Array, is_first: Mask, names: Sequence[str]) -> Table:
     """Each measure from the first to the second side of each partition, (measures, partitions).
 
     `is_first` says for each partition which rows are on the first side, shape (partitions, n). The
@@ -119,7 +116,7 @@ def partition_distances(
     return distances
 
 
-def _shares(rows: Array, is_first: NDArray[np.bool_]) -> Iterator[tuple[Array, Array]]:
+def _shares(rows: Array, is_first: Mask) -> Iterator[tuple[Array, Array]]:
     """Histograms of both sides for a few features at a time, shape (partitions, few, bins)."""
     n, d = rows.shape
     low, high = np.quantile(rows, [TAIL, 1 - TAIL], axis=0)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import OptionError
@@ -19,7 +18,7 @@ from mixmood.measures.histogram import N_BINS, Bins, Overflow
 from mixmood.measures.js import js_between, js_distance
 from mixmood.measures.kernel import kernel_between_subsets, kernel_distance
 from mixmood.measures.minkowski import l1_distance, l2_distance, nearest_between
-from mixmood.measures.pairs import check_pair
+from mixmood.measures.pairs import Table, check_pair
 from mixmood.measures.sliced_wasserstein import (
     sliced_wasserstein_between_subsets,
     sliced_wasserstein_distance,
@@ -34,7 +33,7 @@ class Measure:
     function: Callable[[Array, Array], float]
     between_histograms: Callable[[Array, Array], Array] | None = None
     """The distance of shares of shape (..., d, bins): several measures share histograms."""
-    between_subsets: Callable[[Array, Mask, Mask], NDArray[np.float64]] | None = None
+    between_subsets: Callable[[Array, Mask, Mask], Table] | None = None
     """The distance between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
     min_rows: int = 1  # the smallest number of rows of each sample
 

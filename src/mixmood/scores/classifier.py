@@ -1,9 +1,8 @@
 """Cross-fitted linear classifier: pool images classified as labelled are useful."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Codes
+from mixmood.core.arrays import Array, Codes, Rows
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import (
     ComparedRows,
@@ -49,7 +48,7 @@ def apply_classifier(arrays: FitArrays, roots: Array) -> Array:
     return classified(arrays, rows, pool_folds(rows, len(arrays["weights"])))
 
 
-def classified(arrays: FitArrays, rows: Array, folds: NDArray[np.int64]) -> Array:
+def classified(arrays: FitArrays, rows: Array, folds: Rows) -> Array:
     """The value of each unit row by the model of its fold, shape (n,)."""
     weights = arrays["weights"]
     values = rows @ weights[:, :-1].T + CONSTANT * weights[:, -1]

@@ -1,9 +1,8 @@
 """The sum of the labelled-or-pool classifier and the k-NN score, each divided by its spread."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Codes
+from mixmood.core.arrays import Array, Codes, Rows
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.classifier import classified, fit_classifier
 from mixmood.scores.fitting import ComparedRows, Fit, FitArrays, pool_folds
@@ -40,9 +39,7 @@ def apply_combined(arrays: FitArrays, roots: Array) -> Array:
     return np.asarray(classified(arrays, rows, folds) / spreads[0] + near / spreads[1])
 
 
-def _nearest_of_other_folds(
-    cosines: Array, folds: NDArray[np.int64], reference_folds: NDArray[np.int64]
-) -> Array:
+def _nearest_of_other_folds(cosines: Array, folds: Rows, reference_folds: Rows) -> Array:
     """Mean cosine to the nearest labelled images of other folds, from cosines of shape (m, n)."""
     others = np.where(folds[:, None] == reference_folds[None, :], -np.inf, cosines)
     n_others = len(reference_folds) - np.bincount(reference_folds).max()

@@ -125,8 +125,7 @@ TIMES_ON_A_CARD = 4  # a batch on a graphics card is so many times larger
 class HubBackbone(Backbone):
     """An image model, from uint8 images (n, side, side, 3) to float32 features.
 
-    Images come as squares, as for every backbone; crop, scale and standardisation are those of
-    the model's own processor. One batch is computed at a time, by torch's own threads. A short
+    Crop, scale and standardisation of the squares are those of the model's own processor. A short
     batch is filled with copies, so that features do not depend on the number of images.
     """
 
@@ -251,7 +250,14 @@ class HubBackbone(Backbone):
         for pooling in possible_poolings(output, has_pooler, has_class_token):
             vector = vector_of(output, pooling)
             if vector.ndim == 2 and vector.shape[1] > 0:
-                self._check_repeats(self._finite(vector), pooling)
+                again = vector_of(self._first_output(), pooling)
+                # Such as ViT-MAE, which masks random parts of an image.
+                if not np.allclose(self._finite(vector), again, atol=TOLERANCE, rtol=TOLERANCE):
+                    raise BackboneError(
+                        f"{self.name} gives different features each time for the same image: the "
+                        f"family {self._model.config.model_type} masks parts of it at random. "
+                        "Choose a model of another family."
+                    )
                 return pooling, int(vector.shape[1])
         raise BackboneError(
             f"{self.name} gives no vector for an image: its output has "
@@ -277,15 +283,6 @@ class HubBackbone(Backbone):
                 "and std in its preprocessor_config.json."
             )
         return features
-
-    def _check_repeats(self, vector: NDArray[np.float32], pooling: str) -> None:
-        """Refuse a model that masks random parts of an image, as ViT-MAE does."""
-        if not np.allclose(vector, vector_of(self._first_output(), pooling), atol=1e-3, rtol=1e-3):
-            raise BackboneError(
-                f"{self.name} gives different features each time for the same image: the family "
-                f"{self._model.config.model_type} masks parts of it at random. Choose a model of "
-                "another family."
-            )
 
 
 def _images_at_once(side: int, device: str) -> int:

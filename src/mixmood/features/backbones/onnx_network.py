@@ -3,7 +3,7 @@
 import hashlib
 import json
 import threading
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -102,9 +102,8 @@ class MiddleLayer:
 class OnnxBackbone(Backbone):
     """A network in an ONNX file, from uint8 images (n, side, side, 3) to float32 features.
 
-    The session has one thread; several threads may call it at once. Two threads inside the session
-    are no faster on an idle machine and half as fast on a busy one. All views share the sessions,
-    each of which is opened when it is first needed: a session takes images of any size.
+    Several threads may call it at once. A session has one thread: two are no faster on an idle
+    machine and half as fast on a busy one. All views share the sessions, opened when first needed.
     """
 
     batch_size = MICRO_BATCH
@@ -181,14 +180,12 @@ class OnnxBackbone(Backbone):
         """The resolutions without those that the network refuses, whatever its input says."""
         if self._known_width is not None or len(self._resolutions) == 1:
             return self._resolutions
-        return tuple(side for side in self._resolutions if self._works_at(side))
-
-    def _works_at(self, side: int) -> bool:
-        try:
-            self.at(View(side))._trial()
-        except BackboneError:
-            return False
-        return True
+        working = []
+        for side in self._resolutions:
+            with suppress(BackboneError):
+                self.at(View(side))._trial()
+                working.append(side)
+        return tuple(working)
 
     def at(self, view: View, *, with_last: bool = False) -> Self:
         """This network with another view; weights and sessions are shared."""
@@ -302,17 +299,14 @@ class OnnxBackbone(Backbone):
         turn = nullcontext() if self.device == CPU else self._running
         with errors_as(BackboneError, start, "Choose another resolution or layout."), turn:
             found = self._session(self._names == (MIDDLE,)).run(outputs, inputs)
-        parts = [self._checked(self._pooled(np.asarray(one)), len(batch)) for one in found]
+        parts = [self._checked(np.asarray(one), len(batch)) for one in found]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))[:n_images]
 
-    def _pooled(self, found: NDArray[Any]) -> NDArray[Any]:
-        """Maps of features, (n, d, h, w) or (n, h, w, d), averaged over both image axes."""
-        if found.ndim != 4:
-            return found
-        axes = (2, 3) if self.input_format.layout == "nchw" else (1, 2)
-        return np.asarray(found.mean(axis=axes, dtype=np.float64))
-
     def _checked(self, found: NDArray[Any], n_rows: int) -> NDArray[np.float32]:
+        """Features (n, d), or the means of maps, (n, d, h, w) or (n, h, w, d), over the image."""
+        if found.ndim == 4:
+            axes = (2, 3) if self.input_format.layout == "nchw" else (1, 2)
+            found = np.asarray(found.mean(axis=axes, dtype=np.float64))
         if found.ndim != 2 or len(found) != n_rows or found.dtype.kind != "f":
             raise BackboneError(
                 f"Output '{self._output}' of {self.name} must hold features as (n, d), or maps of "

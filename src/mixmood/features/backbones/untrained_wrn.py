@@ -1,8 +1,7 @@
 """The network of the paper's released code for distances: a Wide-ResNet with random weights.
 
-It was never trained, and its batch-norms work in training mode: they take their statistics from
-the current batch. An image's features therefore depend on the other images of its batch.
-Batches are formed in the order in which images are asked for, which the seed decides. The features
+Its batch-norms take their statistics from the batch: an image's features depend on the other
+images of its batch, formed in the order in which images are asked for, which the seed decides. They
 are never cached, and a ranking reads all images at once: rounds (`until`) would form other batches.
 """
 
