@@ -77,9 +77,9 @@ def train(
                 labelled, pools or None, plan=plan, listener=bars, on_epoch=show_epoch
             )
         except KeyboardInterrupt:
-            from mixmood.core.cache import cache_place
+            from mixmood.core.cache import cache_directory
 
-            say(_stopped(out, has_cache=cache_place(plan.cache) is not None))
+            say(_stopped(out, has_cache=cache_directory(plan.cache) is not None))
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
 

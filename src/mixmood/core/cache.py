@@ -280,20 +280,16 @@ def open_cache(
     where: str | Path | None = "default", listener: Listener | None = None
 ) -> FeatureCache | None:
     """The cache in a directory, or the user's own ("default"); None for "none" or None."""
-    directory = cache_place(where)
+    directory = cache_directory(where)
     return None if directory is None else FeatureCache(directory, listener=listener)
 
 
-def cache_place(where: str | Path | None) -> str | Path | None:
-    """The directory that `open_cache` uses; None if there is no cache."""
-    directory = cache_directory() if where == "default" else where
-    return None if directory == "none" else directory
-
-
-def cache_directory() -> Path | None:
-    """MIXMOOD_CACHE, or the system's cache directory; None for "none", or without a home."""
+def cache_directory(where: str | Path | None = "default") -> Path | None:
+    """That directory, or MIXMOOD_CACHE, or the system's; None for "none", or without a home."""
     from platformdirs import user_cache_dir
 
+    if where != "default":
+        return None if where in (None, "none") else Path(where)
     chosen = os.environ.get("MIXMOOD_CACHE")
     if chosen == "none":
         return None

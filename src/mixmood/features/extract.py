@@ -37,10 +37,7 @@ class Collector:
     """Puts rows, which come in any order, in the order asked for, and into the cache."""
 
     def __init__(
-        self,
-        asked: Rows,
-        backbones: Sequence[Backbone],
-        advance: Callable[[int], None],
+        self, asked: Rows, backbones: Sequence[Backbone], advance: Callable[[int], None]
     ) -> None:
         """Begin without rows; `advance` is called with the number of images done."""
         self._asked, self._backbones, n_asked = asked, backbones, len(asked)

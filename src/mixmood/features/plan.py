@@ -5,13 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.options import (
-    BACKBONE_NAMES,
-    DEFAULT_BACKBONE,
-    check_kinds,
-    option,
-    option_texts,
-)
+from mixmood.core.options import BACKBONE_NAMES, DEFAULT_BACKBONE, check_kinds, option, option_texts
 from mixmood.core.text import unknown_name
 from mixmood.jobs.local import checked_jobs
 

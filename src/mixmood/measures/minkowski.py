@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.pairs import Metric, Table, check_pair, pair_distances
+from mixmood.measures.pairs import Metric, Table, pair_distances, stacked
 
 
 def l1_distance(x: Array, y: Array) -> float:
@@ -17,8 +17,7 @@ def l1_distance(x: Array, y: Array) -> float:
     >>> l1_distance(np.zeros((4, 2)), np.array([[3.0, 1.0], [9.0, 9.0]]))
     4.0
     """
-    check_pair(x, y)
-    return float(pair_distances(x, y, "cityblock").min(axis=1).mean())
+    return float(nearest_between("cityblock", *stacked(x, y))[0])
 
 
 def l2_distance(x: Array, y: Array) -> float:
@@ -29,8 +28,7 @@ def l2_distance(x: Array, y: Array) -> float:
     >>> l2_distance(np.zeros((4, 2)), np.array([[3.0, 4.0], [9.0, 9.0]]))
     5.0
     """
-    check_pair(x, y)
-    return float(pair_distances(x, y, "euclidean").min(axis=1).mean())
+    return float(nearest_between("euclidean", *stacked(x, y))[0])
 
 
 def nearest_between(metric: Metric, rows: Array, first: Mask, second: Mask) -> Table:
