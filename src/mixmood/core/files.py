@@ -146,11 +146,9 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_image_file(path: str | bytes, where: str) -> bytes:
-    """The bytes of an image file; UnreadableImageError if it is gone, too large or no plain file.
-
-    It is opened without blocking and checked first: reading a FIFO would block for ever.
-    """
+    """The bytes of an image file; UnreadableImageError if it is gone, too large or not plain."""
     with errors_as(UnreadableImageError, f"{where}: cannot be read"):
+        # Without blocking, and checked first: reading a FIFO would block for ever.
         handle = os.open(path, _FLAGS)
         try:
             status = os.fstat(handle)

@@ -67,10 +67,8 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def children_ignore_interrupt() -> Iterator[None]:
-    """Processes and threads started within ignore SIGINT; the parent stops them.
-
-    A terminal sends SIGINT to all its processes, and each would print a message of its own.
-    """
+    """Processes and threads started within ignore SIGINT; the parent stops them."""
+    # A terminal sends SIGINT to all its processes, and each would print a message of its own.
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -142,10 +142,7 @@ class Extractor:
     listener: Listener = Silent()  # noqa: RUF009 - it holds no state
 
     def read(self, pool: Pool, rows: Sequence[int] | Rows | None = None) -> Sample:
-        """The readable images among `rows`, in this order; all of the pool if None.
-
-        ShapeError for a pool of images if there is no backbone.
-        """
+        """The readable images among `rows`, in this order; all of the pool if None."""
         asked = np.asarray(np.arange(len(pool)) if rows is None else rows, dtype=np.int64)
         if isinstance(pool, FeatureSource):
             self.listener.start(pool.name, len(asked))

@@ -215,13 +215,11 @@ def content_digest(raw: bytes | Picture) -> bytes:
 
 
 def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> bytes:
-    """The part of a cache key that depends on the network and on versions of libraries.
-
-    Results of another version of a decoder or of ONNX Runtime may differ in the last bits. The
-    same command must give the same bytes with an older cache and without it.
-    """
+    """The part of a cache key that depends on the network and on versions of libraries."""
     import PIL
 
+    # The same command must give the same bytes with an older cache and without it: results of
+    # another version of a decoder or of ONNX Runtime may differ in the last bits.
     words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {runtime_version()}"
     if pixel_range is not None:
         words += f" range {pixel_range.low:g} {pixel_range.high:g}"

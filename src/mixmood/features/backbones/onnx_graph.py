@@ -13,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FLOAT, UINT8, INT64, FLOAT16 = 1, 2, 7, 10
-KINDS = {
-    np.dtype(np.float32): FLOAT,
-    np.dtype(np.uint8): UINT8,
-    np.dtype(np.int64): INT64,
-    np.dtype(np.float16): FLOAT16,
-}
+KINDS = {"float32": FLOAT, "uint8": UINT8, "int64": INT64, "float16": FLOAT16}
 OPSET, IR_VERSION = 17, 8
 
 Values = Mapping[str, tuple[int, Sequence[str | int]]]  # type and shape; a word is any size
@@ -137,33 +132,16 @@ class GraphPart:
     constants: list[bytes] = field(default_factory=list)
 
     def node(
-        self, kind: str, *inputs: str, n_outputs: int = 1, **attributes: int | Sequence[int]
-    ) -> str:
-        """The name of the first output of a new node; attributes are whole numbers or lists."""
-        name = f"{self.prefix}v{len(self.nodes)}"
-        outputs = [name, *(f"{name}_{extra}" for extra in range(1, n_outputs))]
-        self._add(kind, inputs, outputs, attributes)
-        return name
-
-    def named(self, output: str, value: str) -> None:
-        """Make a value an output of the graph, under this name."""
-        self._add("Identity", [value], [output], {})
-
-    def constant(self, values: NDArray[Any] | np.floating[Any]) -> str:
-        """The name of a stored array of float32, float16, int64 or uint8; float64 is rounded."""
-        name, array = f"{self.prefix}c{len(self.constants)}", np.ascontiguousarray(values)
-        array = array.astype(np.float32) if array.dtype == np.float64 else array
-        content = _fields(1, array.shape) + _field(2, KINDS[array.dtype])
-        self.constants.append(content + _field(8, name) + _field(9, array.tobytes()))
-        return name
-
-    def _add(
         self,
         kind: str,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        attributes: Mapping[str, int | Sequence[int]],
-    ) -> None:
+        *inputs: str,
+        name: str | None = None,
+        n_outputs: int = 1,
+        **attributes: int | Sequence[int],
+    ) -> str:
+        """The name of the first output of a new node; attributes are whole numbers or lists."""
+        name = name or f"{self.prefix}v{len(self.nodes)}"
+        outputs = [name, *(f"{name}_{extra}" for extra in range(1, n_outputs))]
         content = _fields(1, inputs) + _fields(2, outputs) + _field(4, kind)
         for key, value in sorted(attributes.items()):
             if isinstance(value, int):
@@ -172,6 +150,19 @@ class GraphPart:
                 numbers = _fields(8, value) + _field(20, 7)
             content += _field(5, _field(1, key) + numbers)
         self.nodes.append(content)
+        return name
+
+    def named(self, output: str, value: str) -> None:
+        """Make a value an output of the graph, under this name."""
+        self.node("Identity", value, name=output)
+
+    def constant(self, values: NDArray[Any] | np.floating[Any]) -> str:
+        """The name of a stored array of float32, float16, int64 or uint8; float64 is rounded."""
+        name, array = f"{self.prefix}c{len(self.constants)}", np.ascontiguousarray(values)
+        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        content = _fields(1, array.shape) + _field(2, KINDS[array.dtype.name])
+        self.constants.append(content + _field(8, name) + _field(9, array.tobytes()))
+        return name
 
 
 class ConvGraph(GraphPart):

@@ -129,10 +129,8 @@ class OnnxBackbone(Backbone):
             session: The session for `network`, if it is already open.
             input_format: How pixels are prepared; unchanged uint8 by default.
             output: The output that holds the features; the first by default.
-            fixed_batch: The batch size, for a graph that takes no other or whose features might
-                depend on it in the last bits; short batches are filled with copies.
-            width: The number of features. If `output` is also given, a run that finds all
-                features in the cache need not load the network.
+            fixed_batch: The batch size, if others are refused or change the last bits.
+            width: The number of features; with it and `output`, the network is loaded when needed.
             middle: Where the block `middle` comes from; `width` must be given.
         """
         self.name, self.network, self.resolution = name, network, resolution
