@@ -22,9 +22,8 @@ from benchmarks.study import study_parser
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.labelled import judged_part
 from mixmood.features.backbones.view import BOTH, LAST, View
-from mixmood.heads.linear import LinearHeads
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import HeadProblem, SupervisedHead, head_problem
+from mixmood.heads.problem import HeadProblem, LinearHeads, SupervisedHead, head_problem
 from mixmood.heads.propagation import PropagationHead, geometric_mean
 from mixmood.heads.pseudo_label import PseudoLabelHead
 from mixmood.numerics.logistic import fit_logistic

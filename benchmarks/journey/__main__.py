@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import mixmood
 from benchmarks.journey.tasks import FAMILIES, LABELS_A_CLASS, OLD_VIEW, Journey, journey
 from benchmarks.study import study_parser
-from mixmood.heads.linear import directions
+from mixmood.heads.problem import directions
 
 Found = tuple[float, dict]
 """The accuracy on test images in percent, and what else is worth keeping."""

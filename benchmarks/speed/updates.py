@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from benchmarks.measuring.row import interleaved
-from mixmood.ssl.algorithms.mixmatch import MixMatch
+from mixmood.ssl.algorithms.consistency import MixMatch
 from mixmood.ssl.loop import Length, Loop
 from mixmood.ssl.models.network import Follower, Network
 from mixmood.ssl.models.registry import WideResNetSpec, model_spec

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.heads.linear import directions
 from mixmood.heads.mixmatch import MixMatchHead, logit_gradient, sharpened
-from mixmood.heads.problem import SupervisedHead, canonical_order, head_problem
+from mixmood.heads.problem import SupervisedHead, canonical_order, directions, head_problem
 from mixmood.heads.propagation import PropagationHead, geometric_mean, neighbour_graph
 from mixmood.heads.pseudo_label import PseudoLabelHead, most_confident
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from mixmood.numerics.calibration import (
+from mixmood.numerics.logistic import (
     COLDEST,
     HOTTEST,
     fit_temperature,

@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.core.arrays import packed_arrays, read_arrays
 from mixmood.core.errors import InputError
-from mixmood.heads.linear import LinearHead
+from mixmood.heads.problem import LinearHead
 from mixmood.selection.scorer import Scorer, fit_filter, load_scorer, save_scorer
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OutputError
-from mixmood.heads.linear import LinearHead
+from mixmood.heads.problem import LinearHead
 from mixmood.ssl.head_model import FEATURES, check_model, fit_typicality, model_file
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from mixmood.core.errors import OptionError, OutputError, ShapeError, TrainingError
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss
-from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
+from mixmood.ssl.algorithms.consistency import MeanTeacher
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 from mixmood.ssl.record import TrainingRecord
 from mixmood.ssl.run_folder import CHECKPOINT

@@ -12,8 +12,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import LabelledAccuracy
 from mixmood.core.text import counted, either_form, listed
-from mixmood.heads.linear import LinearHead, directions
-from mixmood.heads.problem import Head, HeadProblem, head_problem
+from mixmood.heads.problem import Head, HeadProblem, LinearHead, directions, head_problem
 from mixmood.numerics.checks import check_setting
 from mixmood.numerics.folds import Folds
 

@@ -17,12 +17,11 @@ from mixmood.evidence.accuracy import (
     right_by_image,
 )
 from mixmood.evidence.view import BASE, FEW, N_FOLDS, N_REPEATS, ViewEvidence
-from mixmood.heads.linear import LinearHead, check_labelled
-from mixmood.heads.problem import work_of
+from mixmood.heads.problem import LinearHead, check_labelled, work_of
 from mixmood.heads.registry import HEADS, head_named
-from mixmood.numerics.calibration import fit_temperature
 from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import NEVER, Folds, repeated_folds
+from mixmood.numerics.logistic import fit_temperature
 
 MOST_FOLDS_WORK = 2_000_000_000
 """If a fit takes more work, nothing is cross-validated."""

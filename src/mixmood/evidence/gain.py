@@ -8,11 +8,10 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.evidence.accuracy import fit_in_parts, mean_and_error
-from mixmood.heads.linear import directions
-from mixmood.heads.problem import Head, HeadProblem, head_problem
+from mixmood.heads.problem import Head, HeadProblem, directions, head_problem
 from mixmood.heads.registry import HEADS, head_named
-from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds, training_weights
+from mixmood.numerics.logistic import fit_temperature, log_likelihood
 
 N_FOLDS = 5
 N_PARTS = 2

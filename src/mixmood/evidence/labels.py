@@ -22,11 +22,9 @@ from mixmood.evidence.accuracy import (
     right_by_image,
 )
 from mixmood.evidence.choice import MOST_FOLDS_WORK
-from mixmood.heads.linear import directions
-from mixmood.heads.problem import ROUGH_TOLERANCE, JointRows, LabelledRows, work_of
-from mixmood.numerics.calibration import softmax
+from mixmood.heads.problem import ROUGH_TOLERANCE, JointRows, LabelledRows, directions, work_of
 from mixmood.numerics.folds import Folds, repeated_folds
-from mixmood.numerics.logistic import RowSpace, fit_logistic, row_space
+from mixmood.numerics.logistic import RowSpace, fit_logistic, row_space, softmax
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
 
 N_FOLDS = 5

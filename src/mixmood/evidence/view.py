@@ -25,11 +25,18 @@ from mixmood.evidence.accuracy import (
 )
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.view import BackboneView
-from mixmood.heads.linear import LinearHeads, directions
-from mixmood.heads.problem import DEFAULT_PENALTY, Head, HeadProblem, head_problem, work_of
+from mixmood.heads.problem import (
+    DEFAULT_PENALTY,
+    Head,
+    HeadProblem,
+    LinearHeads,
+    directions,
+    head_problem,
+    work_of,
+)
 from mixmood.heads.registry import HEADS
-from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds
+from mixmood.numerics.logistic import log_likelihood
 
 BASE = "supervised"
 MARGIN = 0.02

@@ -3,14 +3,14 @@
     fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
 
 A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
-`directions` are signed roots scaled to length 1 (`heads.linear`). `HEADS` holds the heads by name.
+`directions` are signed roots scaled to length 1 (`heads.problem`). `HEADS` holds the heads by name.
 `MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the same heads as
 scikit-learn estimators; they are imported when first used.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from mixmood.heads.linear import LinearHead
+from mixmood.heads.problem import LinearHead
 from mixmood.heads.registry import HEADS, fit_head
 
 if TYPE_CHECKING:

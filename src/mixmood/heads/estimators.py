@@ -12,9 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixmood.core.arrays import Mask
-from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import Head, head_problem
+from mixmood.heads.problem import Head, LinearHead, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 

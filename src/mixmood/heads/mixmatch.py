@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import Head, HeadProblem
-from mixmood.numerics.calibration import softmax
+from mixmood.heads.problem import Head, HeadProblem, LinearHeads
 from mixmood.numerics.checks import ranged
+from mixmood.numerics.logistic import softmax
 
 F32 = NDArray[np.float32]
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import Head, HeadProblem
-from mixmood.numerics.calibration import softmax
+from mixmood.heads.problem import Head, HeadProblem, LinearHeads
 from mixmood.numerics.checks import ranged
+from mixmood.numerics.logistic import softmax
 from mixmood.numerics.neighbours import cosine_neighbours
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import Head, HeadProblem
-from mixmood.numerics.calibration import softmax
+from mixmood.heads.problem import Head, HeadProblem, LinearHeads
 from mixmood.numerics.checks import ranged
+from mixmood.numerics.logistic import softmax
 
 FULL_SHARE = 0.2  # of the pool, from which on pseudo-labels have their full weight
 

@@ -4,9 +4,8 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.text import check_name
-from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import Head, SupervisedHead, head_problem
+from mixmood.heads.problem import Head, LinearHead, SupervisedHead, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 

@@ -14,9 +14,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array, Codes
-from mixmood.numerics.calibration import log_softmax
 
 SMALLEST = 1e-10  # singular values of a smaller share of the largest are rounding
+
+
+def log_softmax(logits: Array, axis: int = -1) -> Array:
+    """Logarithms of the class probabilities along an axis.
+
+    >>> log_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).round(4).tolist()
+    [[-0.6931, -0.6931], [0.0, -1000.0]]
+    """
+    shifted = logits - logits.max(axis=axis, keepdims=True)
+    shifted -= np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return np.asarray(shifted)
+
+
+def softmax(logits: Array, axis: int = -1) -> Array:
+    """Class probabilities along an axis: exp(logit) over the sum of all exp(logit)."""
+    shares = logits - logits.max(axis=axis, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=axis, keepdims=True)
+    return np.asarray(shares)
 
 
 @dataclass(frozen=True)
@@ -243,3 +261,35 @@ def _product(matrix: Array, values: Array) -> Array:
 
 def _dots(a: Array, b: Array) -> Array:
     return np.asarray(np.einsum("rkb,rkb->b", a, b))
+
+
+COLDEST, HOTTEST = 0.05, 20.0
+N_BISECTIONS = 30
+
+
+def fit_temperature(logits: Array, codes: Codes) -> float:
+    """The temperature t at which softmax(logits / t) gives the labels the largest likelihood.
+
+    The logits, shape (n, k) or (repeats, n, k), must come from images that the classifier was not
+    trained on (out of fold). If all predictions are right, t is COLDEST; if the logits say nothing
+    about the labels, codes of shape (n,), it is HOTTEST.
+
+    Source: Guo et al., "On calibration of modern neural networks", 2017.
+    """
+    rows = logits.reshape(-1, logits.shape[-1])
+    rows = rows - rows.max(axis=1, keepdims=True)
+    labels = np.tile(codes, len(rows) // len(codes))
+    right = rows[np.arange(len(rows)), labels]
+    low, high = 1 / HOTTEST, 1 / COLDEST
+    # The slope of the log-likelihood falls as 1/t grows: bisection for its only zero.
+    for _ in range(N_BISECTIONS):
+        sharpness = np.sqrt(low * high)
+        slope = float((right - (softmax(sharpness * rows) * rows).sum(axis=1)).mean())
+        low, high = (sharpness, high) if slope > 0 else (low, sharpness)
+    return float(1 / np.sqrt(low * high))
+
+
+def log_likelihood(logits: Array, codes: Codes) -> Array:
+    """The logarithm of the probability of the right class: (..., n, k) in, (..., n) out."""
+    index = np.broadcast_to(codes, logits.shape[:-1])[..., None]
+    return np.take_along_axis(log_softmax(logits), index, axis=-1)[..., 0]

@@ -30,8 +30,7 @@ from mixmood.data.images.pool import Pool
 from mixmood.evidence.share import useful_chances
 from mixmood.features.extract import Extractor
 from mixmood.features.sample import Sample
-from mixmood.heads.linear import LinearHead
-from mixmood.heads.problem import head_problem
+from mixmood.heads.problem import LinearHead, head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, signed_roots
 from mixmood.selection.decide import ScannedPool

@@ -23,8 +23,7 @@ from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.view import LAST
 from mixmood.features.extract import Extractor
-from mixmood.heads.linear import LinearHead
-from mixmood.heads.problem import SupervisedHead, head_problem
+from mixmood.heads.problem import LinearHead, SupervisedHead, head_problem
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
 from mixmood.scores.fitting import FitArrays, checked_rows, checked_sets
 from mixmood.scores.registry import FittedScore, fit_score, restored_score, score_family

@@ -17,7 +17,7 @@ from mixmood.features.backbones.onnx_graph import FLOAT, UINT8, GraphPart, Value
 from mixmood.features.backbones.onnx_network import InputFormat, OnnxBackbone
 from mixmood.features.backbones.view import LAST, MIDDLE, TINY
 from mixmood.features.sample import Sample
-from mixmood.heads.linear import LinearHead, directions
+from mixmood.heads.problem import LinearHead, directions
 from mixmood.ssl.pools import pictures_at
 from mixmood.ssl.predict import INPUT, METADATA
 
@@ -82,10 +82,7 @@ def model_file(
     The input is images if the backbone is an ONNX graph that embeds each image alone. Otherwise
     the file holds the head alone. `known` are facts for its metadata, which `predict` needs.
     """
-    outputs: Values = {
-        PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
-        TYPICALITY: (FLOAT, ["n", 1]),
-    }
+    outputs: Values = {PROBABILITIES: (FLOAT, ["n", len(head.bias)]), TYPICALITY: (FLOAT, ["n", 1])}
     names = backbone.graph_names() if isinstance(backbone, OnnxBackbone) else None
     takes = FEATURES if names is None else INPUT
     metadata = {METADATA: json.dumps({**known, "input": takes})}

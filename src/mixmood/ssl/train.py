@@ -90,7 +90,7 @@ def train(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
     place = device_named(plan.device)
-    spec = _spec(plan)
+    spec = model_spec(plan.model)
     plan = plan.settled(isinstance(spec, TunedSpec))
     method, length = _method(task, plan)
     configuration = _configuration(plan, length, method, spec, task)
@@ -126,13 +126,9 @@ def train(
 def check_plan(plan: TrainingPlan, has_pool: bool) -> None:
     """Refuse what no run can have, before images are read: reading many of them takes minutes."""
     device_named(plan.device)
-    _spec(plan)
+    model_spec(plan.model)
     _algorithm(plan, 1, has_pool)
     augmentation(plan.augment)
-
-
-def _spec(plan: TrainingPlan) -> Spec:
-    return model_spec(plan.model) if isinstance(plan.model, str) else plan.model
 
 
 def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from mixmood.ssl.algorithms.consistency import MixMatch, average_views, mixed
 from mixmood.ssl.algorithms.losses import sharpen
-from mixmood.ssl.algorithms.mixmatch import MixMatch, average_views, mixed
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 from mixmood.ssl.train import train
 

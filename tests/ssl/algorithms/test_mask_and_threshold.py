@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from mixmood.ssl.algorithms.mixmatch import MixMatch, may_be_mixed, partners_within
+from mixmood.ssl.algorithms.consistency import MixMatch, may_be_mixed, partners_within
 from mixmood.ssl.train import train
 
 

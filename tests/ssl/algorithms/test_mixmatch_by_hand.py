@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mixmood.ssl.algorithms.algorithm import Step
-from mixmood.ssl.algorithms.mixmatch import MixMatch
+from mixmood.ssl.algorithms.consistency import MixMatch
 
 HALF = torch.tensor([[0.5, 0.5]])
 SURE = torch.tensor([[0.8, 0.2]])

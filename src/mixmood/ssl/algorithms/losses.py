@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.errors import ShapeError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 
 
 def soft_cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
@@ -88,8 +88,7 @@ Balanced = Literal["labelled", "both", "none"]  # losses with class weights; `bo
 
 def check_balanced(value: str) -> None:
     """Refuse an unknown kind of class weights."""
-    if value not in get_args(Balanced):
-        raise unknown_name("value of balanced", str(value), get_args(Balanced))
+    check_name("value of balanced", str(value), get_args(Balanced))
 
 
 def class_weights(balanced: str, counts: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,7 @@ from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name
 from mixmood.ssl.algorithms.algorithm import Algorithm, Supervised
 from mixmood.ssl.algorithms.confident import FixMatch, FreeMatch, PseudoLabel
-from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
-from mixmood.ssl.algorithms.mixmatch import MixMatch
+from mixmood.ssl.algorithms.consistency import MeanTeacher, MixMatch
 
 PAPER_RAMP_SHARE = 3000 / 9400  # of the paper's updates: 50 epochs of 188
 

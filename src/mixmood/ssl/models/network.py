@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +14,6 @@ from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name, unknown_name
 
 BatchNorm = Literal["joint", "separate", "interleaved"]  # see `Network.parts`
-
-Precision = Literal["auto", "float32", "bfloat16"]
 
 
 class Network:
@@ -143,7 +141,7 @@ def _norms_of(model: nn.Module) -> list[_BatchNorm]:
 
 def is_mixed(precision: str, device: torch.device) -> bool:
     """Whether passes run in bfloat16: if `precision` says so, or by `auto` on GPUs with support."""
-    check_name("precision", precision, get_args(Precision))
+    check_name("precision", precision, ("auto", "float32", "bfloat16"))
     if precision == "auto":
         # Emulated bfloat16 is slower than single precision.
         return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

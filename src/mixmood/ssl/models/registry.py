@@ -79,12 +79,14 @@ MODELS = {
 }
 
 
-def model_spec(word: str) -> WideResNetSpec | TunedSpec:
-    """A network by name; settings of a Wide-ResNet may follow after a colon.
+def model_spec(word: "str | nn.Module") -> "WideResNetSpec | TunedSpec | nn.Module":
+    """A network by name; settings of a Wide-ResNet may follow after a colon. A module stays.
 
     >>> model_spec("wrn:blocks=2,first_filters=16")
     WideResNetSpec(groups=3, blocks=2, widening=2, first_filters=16, shortcut='identity')
     """
+    if not isinstance(word, str):
+        return word
     if word == TUNED:
         return TunedSpec()
     name, _, changes = word.partition(":")

@@ -95,7 +95,7 @@ class TunedNetwork(nn.Module):
         return values["features"]
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits, shape (n, classes); the head takes directions, see `heads.linear.directions`."""
+        """Logits, shape (n, classes); the head takes directions, see `heads.problem.directions`."""
         # The small constant keeps gradients finite: the slope of a root is infinite at 0.
         rows = functional.normalize((self.features(images).clamp_min(0) + 1e-6).sqrt(), dim=1)
         logits: Tensor = self.head(rows)

@@ -1,4 +1,4 @@
-"""MixMatch as the paper uses it."""
+"""Algorithms with a squared error on the pool: MixMatch as the paper uses it, mean teachers."""
 
 from dataclasses import dataclass
 from typing import ClassVar, get_args
@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mixmood.core.text import unknown_name
+from mixmood.core.errors import TrainingError
+from mixmood.core.text import check_name
 from mixmood.numerics.checks import ranged
 from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, Supervised, ramp
 from mixmood.ssl.algorithms.losses import (
@@ -67,8 +68,7 @@ class MixMatch(Algorithm):
     def __post_init__(self) -> None:
         """Refuse settings of another type or outside their ranges."""
         super().__post_init__()
-        if self.batch_norm not in get_args(BatchNorm):
-            raise unknown_name("batch_norm", str(self.batch_norm), get_args(BatchNorm))
+        check_name("batch_norm", str(self.batch_norm), get_args(BatchNorm))
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""
@@ -147,3 +147,37 @@ def mixed(
         torch.lerp(images[partners], images, by_image),
         torch.lerp(targets[partners], targets, share[:, None]),
     )
+
+
+@dataclass(frozen=True)
+class MeanTeacher(Algorithm):
+    """Squared error between the predictions of the network and of its teacher on the pool.
+
+    The two get different weak views. The teacher, a moving average of the network's weights, is the
+    model that is tested. In its paper its decay rises to 0.999, the weight is 100 with a ramp of
+    exp(-5 (1 - t)^2), and images get dropout and noise.
+
+    Source: Tarvainen and Valpola, "Mean teachers are better role models", 2017.
+    """
+
+    name: ClassVar[str] = "mean-teacher"
+
+    gamma: float = ranged(25.0, 0)
+    teacher_decay: float = ranged(0.99, 1e-6, 1)
+    ramp_updates: int = ranged(3000, 0)
+    balanced: Balanced = "labelled"
+    ood_mask: float | None = ranged(None, 0, 1)
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update."""
+        if step.teacher is None:
+            raise TrainingError("mean-teacher needs a teacher; got none. Train it with `train`.")
+        own_view, other_view = step.unlabelled(2).chunk(2)
+        guesses = step.network.guess(other_view, step.teacher)
+        logits, pool_logits = step.network.parts([step.labelled(), own_view])
+        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
+        is_kept = kept_by(self.ood_mask, guesses)
+        rows = squared_error_rows(pool_logits, guesses, step.pool_weights)
+        unsupervised = masked_mean(rows, is_kept)
+        total = supervised + self.gamma * ramp(step.update, self.ramp_updates) * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept)
