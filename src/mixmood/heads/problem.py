@@ -11,7 +11,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, ShapeError
-from mixmood.numerics.checks import RangedSettings, checked_features
+from mixmood.numerics.checks import check_ranges, checked_features
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import (
     Logistic,
@@ -272,10 +272,14 @@ class HeadProblem:
         return LinearHeads(np.matmul(basis, fit.weights), fit.bias)
 
 
-class Head(RangedSettings):
+class Head:
     """Settings of one kind of head, which are its fields, and how it is fitted."""
 
     uses_pool: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside of their ranges."""
+        check_ranges(self)
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The heads of all problems; the same input and generator give the same bytes."""

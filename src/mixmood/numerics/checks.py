@@ -47,19 +47,13 @@ def check_setting(name: str, value: float, low: float, high: float = np.inf) -> 
 
 
 def ranged(default: float | None, low: float, high: float = np.inf) -> Any:
-    """A field of a dataclass with a default and the range of its values; see `ranges_of`."""
+    """A field of a dataclass with a default and the range of its values; see `check_ranges`."""
     return field(default=default, metadata={"range": (low, high)})
 
 
-def ranges_of(settings: Any) -> dict[str, tuple[float, float]]:
-    """The least and the largest value of each `ranged` field of a dataclass."""
-    return {one.name: one.metadata["range"] for one in fields(settings) if "range" in one.metadata}
-
-
-class RangedSettings:
-    """Base class of dataclasses whose `ranged` fields must lie within their ranges."""
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        for name, (low, high) in ranges_of(self).items():
-            check_setting(name, getattr(self, name), low, high)
+def check_ranges(settings: Any, of: str = "") -> None:
+    """Refuse `ranged` fields of a dataclass outside of their ranges; `of` says whose they are."""
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if "range" in one.metadata and value is not None:
+            check_setting(one.name + of, value, *one.metadata["range"])

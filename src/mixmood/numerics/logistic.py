@@ -112,7 +112,13 @@ def fit_logistic(
     """
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]
-    problem = _Problem.of(space.coordinates, by_row, weights.T, penalties)
+    kind, ones = space.coordinates.dtype, np.ones((len(features), 1))
+    rows = np.concatenate([space.coordinates, ones], axis=1, dtype=kind)
+    by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
+    by_unknown[-1] = 0.0  # the bias is not penalised
+    own = weights.T.astype(kind)
+    parts = (by_row.astype(kind), own[:, None], by_unknown[:, None], ((rows**2).T @ own)[:, None])
+    problem = _Problem(rows, *parts)
     first = None
     if start is not None:
         matrix = start.weights.transpose(1, 2, 0)
@@ -141,19 +147,6 @@ class _Problem:
     weights: Array  # shape (n, 1, B)
     penalties: Array  # shape (r + 1, 1, B); 0 in the row of the bias
     curvature: Array  # weighted sums of squares of the columns, shape (r + 1, 1, B)
-
-    @classmethod
-    def of(cls, coordinates: Array, targets: Array, weights: Array, penalties: Array) -> "_Problem":
-        """From weights (n, B) and penalties (B,); a column of ones is added."""
-        kind, ones = coordinates.dtype, np.ones((len(coordinates), 1))
-        rows = np.concatenate([coordinates, ones], axis=1, dtype=kind)
-        by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
-        by_unknown[-1] = 0.0
-        own = weights.astype(kind)
-        curvature = (rows**2).T @ own
-        return cls(
-            rows, targets.astype(kind), own[:, None], by_unknown[:, None], curvature[:, None]
-        )
 
     def only(self, kept: Codes) -> "_Problem":
         shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1

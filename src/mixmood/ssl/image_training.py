@@ -19,7 +19,7 @@ from mixmood.ssl.models.registry import TUNED, usual_algorithm
 from mixmood.ssl.plan import AUTO, Setting, TrainingRunPlan
 from mixmood.ssl.pools import PoolLoader
 from mixmood.ssl.record import EpochRecord, TrainingRecord
-from mixmood.ssl.run_folder import CURVES, METRICS, MODEL, RECORD, WEIGHTS
+from mixmood.ssl.run_folder import CURVES, METRICS, MODEL, RECORD, WEIGHTS, prepare_folder
 
 if TYPE_CHECKING:
     from mixmood.ssl.train import Trained
@@ -146,7 +146,6 @@ def train_on_images(
     it. Sets above the memory limit are read from disk during training.
     """
     check_torch()
-    from mixmood.ssl.run_folder import prepare_folder
     from mixmood.ssl.train import check_plan, train
 
     plan = plan.settled(plan.model == TUNED)

@@ -2,19 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 from torch import Tensor, nn
 
 from mixmood.core.options import check_kinds
-from mixmood.numerics.checks import check_setting, ranges_of
-from mixmood.ssl.algorithms.losses import (
-    Balanced,
-    check_balanced,
-    soft_cross_entropy,
-    weighted_mean_cross_entropy,
-)
+from mixmood.core.text import check_name
+from mixmood.numerics.checks import check_ranges
+from mixmood.ssl.algorithms.losses import Balanced, soft_cross_entropy, weighted_mean_cross_entropy
 from mixmood.ssl.models.network import Network
 
 
@@ -64,10 +60,8 @@ class Algorithm:
     def __post_init__(self) -> None:
         """Refuse settings of another type or outside their ranges."""
         check_kinds(self)
-        check_balanced(self.balanced)
-        for setting, (low, high) in ranges_of(self).items():
-            if (value := getattr(self, setting)) is not None:
-                check_setting(f"{setting} of {self.name}", value, low, high)
+        check_name("value of balanced", str(self.balanced), get_args(Balanced))
+        check_ranges(self, f" of {self.name}")
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""

@@ -1,13 +1,12 @@
 """The losses of semi-supervised training and their class weights, as pure functions of tensors."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.errors import ShapeError
-from mixmood.core.text import check_name
 
 
 def soft_cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
@@ -84,11 +83,6 @@ def check_same_shape(x: Tensor, y: Tensor) -> None:
 
 
 Balanced = Literal["labelled", "both", "none"]  # losses with class weights; `both` as in the paper
-
-
-def check_balanced(value: str) -> None:
-    """Refuse an unknown kind of class weights."""
-    check_name("value of balanced", str(value), get_args(Balanced))
 
 
 def class_weights(balanced: str, counts: Tensor) -> tuple[Tensor, Tensor]:
