@@ -17,7 +17,7 @@ from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
 from mixmood.core.text import dotted, in_percent
 from mixmood.ssl.models.registry import TUNED, usual_algorithm
 from mixmood.ssl.plan import AUTO, Setting, TrainingRunPlan
-from mixmood.ssl.pools import PoolLoader
+from mixmood.ssl.pools import Splits
 from mixmood.ssl.record import EpochRecord, TrainingRecord
 from mixmood.ssl.run_folder import CURVES, METRICS, MODEL, RECORD, WEIGHTS, prepare_folder
 
@@ -154,9 +154,8 @@ def train_on_images(
     if side is not None:
         plan = dataclasses.replace(plan, image_size=side())
     recorder = Recorder(listener)
-    loader = PoolLoader(recorder, plan.seed)
-    splits = loader.splits(labelled, plan)
-    pool = None if unlabelled is None else loader.unlabelled(unlabelled, splits, memory_limit_bytes)
+    splits = Splits(labelled, plan, recorder)
+    pool = None if unlabelled is None else splits.unlabelled(unlabelled, memory_limit_bytes)
     trained = train(
         *splits.labelled,
         pool,

@@ -1,7 +1,6 @@
 """The pools of a user as pictures of one size for training: opened, decoded, resized, split."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -132,19 +131,6 @@ def set_aside(
 
 
 DEFAULT_TEST_SHARE = 0.25
-LabelledPixels = tuple[NDArray[np.uint8], Codes]
-
-
-@dataclass(frozen=True)
-class Splits:
-    """Labelled, test and validation pictures with the codes of their classes."""
-
-    labelled: LabelledPixels
-    test: LabelledPixels
-    validation: LabelledPixels | None
-    class_names: tuple[str, ...]
-    size: tuple[int, int]
-    pixel_range: PixelRange | None  # None if the labelled images have eight bits
 
 
 def codes_among(names: Sequence[str], own_names: Sequence[str], codes: Codes) -> Codes:
@@ -181,79 +167,79 @@ def first_names(names: Sequence[Any]) -> str:
     return ", ".join(map(str, names[:5])) + more
 
 
-@dataclass
-class PoolLoader:
-    """Loads pools at one size and reports what it found, each fact once."""
+class Splits:
+    """Labelled, test and validation pictures with the codes of their classes, all of one size.
 
-    listener: Listener
-    seed: int
-    _pixel_range: PixelRange | None = None
+    The listener hears what is found, each fact once.
+    """
 
-    def splits(self, labelled: Any, plan: TrainingRunPlan) -> Splits:
-        """The labelled pool split into images to learn from and images to set aside."""
+    def __init__(self, labelled: Any, plan: TrainingRunPlan, listener: Listener) -> None:
+        """Split the labelled pool into images to learn from and images to set aside."""
+        self._listener, self._seed = listener, plan.seed
+        self.pixel_range: PixelRange | None = None  # stays None if these images have eight bits
         source = self._open(labelled, "labelled")
         labels = needed_labels(source, "labelled pool")
         if note := minus_one_note(labels.names):
-            self.listener.warn(note)
-        self._pixel_range = fit_pixel_range(source)
-        if self._pixel_range is not None:
-            source = source.scaled_by(self._pixel_range)
-            self.listener.note(self._pixel_range.sentence())
+            listener.warn(note)
+        self.pixel_range = fit_pixel_range(source)
+        if self.pixel_range is not None:
+            source = source.scaled_by(self.pixel_range)
+            listener.note(self.pixel_range.sentence())
         side = common_side(source) if plan.image_size is None else plan.image_size
-        size = (side, side)
-        pixels, kept = self._load(source, size)
-        codes = labels.codes[kept].astype(np.int64)
+        self.size, self.class_names = (side, side), labels.names
+        pixels, kept = self._load(source)
+        codes: Codes = labels.codes[kept].astype(np.int64)
         shares = {} if plan.test is not None else {"test": plan.test_share or DEFAULT_TEST_SHARE}
         if plan.validation_share is not None:
             shares["validation"] = plan.validation_share
-        rows = set_aside(codes, shares, labels.names, rng_for(self.seed, "set aside"))
-        parts: dict[str, Any] = {
-            what: (pixels[which], codes[which]) for what, which in rows.items()
-        }
+        rows = set_aside(codes, shares, labels.names, rng_for(plan.seed, "set aside"))
+        parts = {what: (pixels[which], codes[which]) for what, which in rows.items()}
         if plan.test is not None:
             other = self._open(plan.test, "test")
             found = needed_labels(other, "test pool")
             codes_among(labels.names, found.names, found.codes)  # refused before images are read
-            pixels, kept = self._load(other, size)
+            pixels, kept = self._load(other)
             parts["test"] = pixels, codes_among(labels.names, found.names, found.codes[kept])
-        self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
-        parts.setdefault("validation", None)
-        return Splits(**parts, class_names=labels.names, size=size, pixel_range=self._pixel_range)
+        self.labelled, self.test = parts["labelled"], parts["test"]
+        self.validation = parts.get("validation")
+        self._warn_of_shared(self.test[0], "test", self.labelled[0], "labelled")
 
-    def unlabelled(self, pool: Any, splits: Splits, memory_limit_bytes: int) -> "Images":
+    def unlabelled(self, pool: Any, memory_limit_bytes: int) -> "Images":
         """The pool at the size of the labelled images; streamed if it exceeds the limit."""
         from mixmood.ssl.task import StreamedImages, as_images
 
         source = self._open(pool, "unlabelled")
-        if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
-            self.listener.warn(f"{source.name}: does not fit in memory; images are read as needed.")
-            return StreamedImages(source, splits.size, self.listener)
-        pixels, _ = self._load(source, splits.size)
-        self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
-        self._warn_of_shared(pixels, source.name, splits.test[0], "test")
+        if len(source) * self.size[0] * self.size[1] * 3 > memory_limit_bytes:
+            self._listener.warn(
+                f"{source.name}: does not fit in memory; images are read as needed."
+            )
+            return StreamedImages(source, self.size, self._listener)
+        pixels, _ = self._load(source)
+        self._warn_of_shared(pixels, source.name, self.labelled[0], "labelled")
+        self._warn_of_shared(pixels, source.name, self.test[0], "test")
         return as_images(pixels, "unlabelled")
 
     def _open(self, what: Any, role: str) -> ImageSource:
-        source = open_pool(what, seed=self.seed, role=f"{role} pool")
+        source = open_pool(what, seed=self._seed, role=f"{role} pool")
         if not isinstance(source, ImageSource):
             raise InputError(
                 f"The {role} pool {source.name} holds features; images are needed to train."
             )
         for note in source.notes:
-            self.listener.warn(f"{source.name}: {note}")
-        return source.scaled_by(self._pixel_range)
+            self._listener.warn(f"{source.name}: {note}")
+        return source.scaled_by(self.pixel_range)
 
-    def _load(self, source: ImageSource, size: tuple[int, int]) -> tuple[NDArray[np.uint8], Rows]:
+    def _load(self, source: ImageSource) -> tuple[NDArray[np.uint8], Rows]:
         n_tried, n_poor = poor_range(source)
         for text in pixel_warnings(n_tried, 0, n_poor, source.pixel_range):
-            self.listener.warn(f"{source.name}: {text}")
-        return load_pictures(source, size, self.listener)
+            self._listener.warn(f"{source.name}: {text}")
+        return load_pictures(source, self.size, self._listener)
 
     def _warn_of_shared(
         self, pixels: NDArray[np.uint8], name: str, other: NDArray[np.uint8], role: str
     ) -> None:
         if count := n_shared(pixels, other):
             are = either_form(count, "is", "are")
-            self.listener.warn(
+            self._listener.warn(
                 f"{name}: {counted(count, 'image')} {are} also among the {role} images."
             )
