@@ -236,19 +236,18 @@ class Loop:
         on_epoch: Callable[[EpochRecord], None],
     ) -> None:
         """Train to the end; Ctrl-C saves a checkpoint first."""
-        progress.start(TASK, self.length.n_updates)
-        progress.advance(TASK, self.n_done)
-        n_before, spent_s = self.n_done, self.training_s
+        n_all, n_before, spent_s = self.length.n_updates, self.n_done, self.training_s
+        progress.start(TASK, n_all)
+        progress.advance(TASK, n_before)
         self.network.model.train()
         # An update that is interrupted halfway would leave some weights changed and others not.
         with deferred() as interrupt, torch.random.fork_rng(devices=[]):
-            while self.n_done < self.length.n_updates:
+            while self.n_done < n_all:
                 self.update()
                 progress.advance(TASK)
                 if self.n_done == n_before + 1:
                     spent_s = self.training_s  # the first update also prepares the libraries
                 elif self.n_done == n_before + 2:
-                    n_all = self.length.n_updates
                     left_s = (self.training_s - spent_s) * (n_all - self.n_done)
                     if left_s >= LONG_S:
                         progress.note(f"{n_all:,} updates: about {left_s / 60:.0f} min.")
@@ -353,12 +352,11 @@ class Loop:
         if validation is not None:
             validated = accuracy(self.tested, validation, self.standardise)
         self.elapsed_s += time.perf_counter() - start
-        has_mask = getattr(self.algorithm, "ood_mask", None) is not None
         record = EpochRecord(
             epoch=len(self.epochs) + 1,
             n_updates=self.n_done,
             learning_rate=self._optimiser.param_groups[0]["lr"],
-            **means(self._sums, has_mask),
+            **means(self._sums, getattr(self.algorithm, "ood_mask", None) is not None),
             test_accuracy=tested,
             validation_accuracy=validated,
             elapsed_s=self.elapsed_s,

@@ -66,11 +66,11 @@ class TunedNetwork(nn.Module):
     def _add(self, node: Any, constants: dict[str, NDArray[np.float32]]) -> None:
         kind, inputs, output = node.op_type, list(node.input), node.output[0]
         values = [constants[name] for name in inputs if name in constants]
-        # Casts and the like do nothing: weights are read as float32, images have channels first.
-        function: Any = nn.Identity()
         if inputs[0] in constants:
-            constants[output] = values[0]
+            constants[output] = values[0]  # a cast: weights are read as float32
             return
+        # Casts and transpositions of images do nothing: they have their channels first.
+        function: Any = nn.Identity()
         if kind in ("Sub", "Div"):
             setattr(self, {"Sub": "mean", "Div": "deviation"}[kind], values[0].ravel())
         elif kind == "Conv":
