@@ -22,7 +22,7 @@ from benchmarks.replication import page as replication
 from benchmarks.replication.records import CENTRAL, published
 from benchmarks.results_page import HEAD, MAIN, RESULTS, lines_of
 from mixmood.core.text import counted
-from mixmood.testbed.analysis.arms import MEAN, arm_agreement_rows
+from mixmood.testbed.analysis.agreement import MEAN, arm_agreement_rows
 
 ROOT = Path(__file__).parents[1]
 README, PAPER = ROOT / "README.md", ROOT / "src" / "mixmood" / "testbed" / "paper"

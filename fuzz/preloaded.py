@@ -15,7 +15,7 @@ MODULES = """
     mixmood.features.extract mixmood.evidence.gain mixmood.ranking.rank
     mixmood.ranking.distance mixmood.report.ranking.page mixmood.report.ranking.text
     mixmood.ssl.image_training mixmood.ssl.train
-    mixmood.testbed.network mixmood.testbed.run
+    mixmood.testbed.results mixmood.testbed.run
 """
 
 for _name in MODULES.split():

@@ -17,8 +17,8 @@ from mixmood.core.files import csv_text
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.testbed.cells import runs
 from mixmood.testbed.config import parse_config
-from mixmood.testbed.network import measured_pool
 from mixmood.testbed.record import MeasuredDistance, RunRecord
+from mixmood.testbed.results import measured_pool
 from mixmood.testbed.run import drawn, job_for
 from mixmood.testbed.store import Store
 

@@ -5,7 +5,7 @@ python -m benchmarks.replication.gate STORE
 
 import sys
 
-from mixmood.testbed.analysis.arms import arm_rows
+from mixmood.testbed.analysis.tables import arm_rows
 from mixmood.testbed.store import Store
 
 NOISES = ("gaussian", "salt_and_pepper")

@@ -19,11 +19,14 @@ from benchmarks.testbed.records import pools_of, read_rows, units_of
 from benchmarks.testbed.restore import records_in
 from benchmarks.testbed.written import filled
 from mixmood.core.files import write_atomic
-from mixmood.testbed.analysis.agreement import agreement_rows
-from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
-from mixmood.testbed.analysis.tables import (
-    paper_table,
+from mixmood.testbed.analysis.agreement import (
+    ARMS,
+    MEAN,
+    ArmAgreementRow,
+    agreement_rows,
+    arm_agreement_rows,
 )
+from mixmood.testbed.analysis.tables import paper_table
 from mixmood.testbed.cells import cells as grid_cells
 from mixmood.testbed.cells import runs
 from mixmood.testbed.record import RunRecord

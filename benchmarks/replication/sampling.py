@@ -20,8 +20,8 @@ from benchmarks.testbed.written import filled
 from mixmood.core.files import write_atomic
 from mixmood.ranking.distance import quick_distances
 from mixmood.ranking.plan import RankingPlan
-from mixmood.testbed.frozen import FrozenPool
 from mixmood.testbed.record import RunRecord
+from mixmood.testbed.results import FrozenPool
 from mixmood.testbed.run import job_for
 from mixmood.testbed.store import Store
 

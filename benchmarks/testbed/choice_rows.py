@@ -20,7 +20,7 @@ from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.measures.registry import MEASURES
 from mixmood.ranking.plan import RankingPlan
-from mixmood.testbed.measured import distances_between
+from mixmood.testbed.results import distances_between
 
 PARTS = {"development": DEVELOPMENT, "report": REPORT}
 KEYS = ("task", "n_labelled", "seed", "source", "percent")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from mixmood.measures.registry import MEASURES
 from mixmood.testbed.config import Config
-from mixmood.testbed.network import measured_pool
 from mixmood.testbed.record import RunRecord
+from mixmood.testbed.results import measured_pool
 from mixmood.testbed.run import drawn, job_for
 from mixmood.testbed.store import Store
 

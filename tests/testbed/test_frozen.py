@@ -15,13 +15,13 @@ from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
 from mixmood.report.testbed.export import flat, records_csv_gz
 from mixmood.report.testbed.sheets import SHEETS, render_sheet
-from mixmood.testbed import measured
+from mixmood.testbed import results
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.cells import CellFilter, runs
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.driver import drive, metrics_of
-from mixmood.testbed.frozen import FrozenPool, frozen_results
+from mixmood.testbed.results import FrozenPool, frozen_results
 from mixmood.testbed.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.store import Store
 
@@ -47,7 +47,7 @@ def executed(jobs):
         return lambda *given: n_calls.update([name]) or compute(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        for place, name in ((measured, "distances_between"), (LabelledEvidence, "part")):
+        for place, name in ((results, "distances_between"), (LabelledEvidence, "part")):
             patch.setattr(place, name, counted(place, name))
         records = [record for batch in batches(jobs) for record in execute_batch(batch)]
     return records, n_calls

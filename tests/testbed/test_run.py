@@ -8,8 +8,8 @@ from fuzz.tiny_bed import TINY
 from mixmood.core.errors import InputError, OptionError
 from mixmood.testbed.cells import CellFilter, runs
 from mixmood.testbed.config import check_names, parse_config
-from mixmood.testbed.network import by_epoch as by_choice
 from mixmood.testbed.record import RunRecord
+from mixmood.testbed.results import by_epoch as by_choice
 from mixmood.testbed.run import check_data, execute, job_for
 
 

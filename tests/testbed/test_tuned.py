@@ -7,7 +7,7 @@ from fuzz.tiny_bed import TINY
 from mixmood.core.errors import OptionError
 from mixmood.testbed.cells import CellFilter, cells, runs
 from mixmood.testbed.config import check_names, parse_config
-from mixmood.testbed.network import n_updates_of, resized
+from mixmood.testbed.results import n_updates_of, resized
 from mixmood.testbed.run import batches, drawn, execute, job_for
 
 TUNED = TINY.replace("[grid]\n", '[grid]\nregimes = ["tuned"]\n') + (

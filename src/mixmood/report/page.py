@@ -106,11 +106,17 @@ def in_words(value: object) -> str:
     >>> in_words({"epochs": 2, "settings": {"mixmatch": {"gamma": 10}}}), in_words([60, 100])
     ('epochs 2; settings (mixmatch (gamma 10))', '60, 100')
     """
+
+    def inner(part: object) -> str:
+        return f"({in_words(part)})" if isinstance(part, Mapping) else in_words(part)
+
     if isinstance(value, Mapping):
-        return "; ".join(f"{_key_words(key)} {_inner(part)}" for key, part in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_inner, value))
-    return str(value)
+        return "; ".join(f"{_key_words(key)} {inner(part)}" for key, part in value.items())
+    return ", ".join(map(inner, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _key_words(key: object) -> str:
+    return str(key).replace("_", " ")
 
 
 def backbone_facts(backbone: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -123,22 +129,10 @@ def backbone_facts(backbone: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "resolution" in words:
         words["resolution"] += " pixels a side"
     if isinstance(known := backbone.get("input"), Mapping):
-        words["input"] = _input_words(known)
+        # A record of uint8 has the layout only.
+        layout, dtype = str(known.get("layout", "")), known.get("dtype", "float")
+        values = f"{dtype} values from 0 to {known['range']:g}" if "range" in known else UINT8
+        titles = {"mean": "mean", "std": "standard deviation"}
+        scaled = [f"{titles[key]} {in_words(known[key])}" for key in titles if key in known]
+        words["input"] = "; ".join([LAYOUTS.get(layout, layout), values, *scaled])
     return [(TITLES.get(key, _key_words(key).capitalize()), told) for key, told in words.items()]
-
-
-def _input_words(known: Mapping[str, Any]) -> str:
-    """What is done with pixels before the network; a record of uint8 has the layout only."""
-    layout, dtype = str(known.get("layout", "")), known.get("dtype", "float")
-    values = f"{dtype} values from 0 to {known['range']:g}" if "range" in known else UINT8
-    titles = {"mean": "mean", "std": "standard deviation"}
-    scaled = [f"{titles[key]} {in_words(known[key])}" for key in titles if key in known]
-    return "; ".join([LAYOUTS.get(layout, layout), values, *scaled])
-
-
-def _inner(value: object) -> str:
-    return f"({in_words(value)})" if isinstance(value, Mapping) else in_words(value)
-
-
-def _key_words(key: object) -> str:
-    return str(key).replace("_", " ")

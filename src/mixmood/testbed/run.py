@@ -13,7 +13,7 @@ from typing import Any
 from mixmood.core.errors import InputError, MixmoodError, OptionError
 from mixmood.core.version import __version__, package_version
 from mixmood.data.splits import Split, check_split, data_fingerprint, draw_split
-from mixmood.testbed.cells import Cell, Run
+from mixmood.testbed.cells import Run
 from mixmood.testbed.config import FROZEN, Config
 from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
 
@@ -47,28 +47,19 @@ def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) 
 
 def check_data(jobs: Iterable[Job]) -> None:
     """Refuse cells for which data sets or pools are too small; only one seed is checked."""
-    first = {job.run.cell: job for job in reversed(list(jobs))}
-    for job in first.values():
-        _check_samples(job.config, job.run.cell)
-        check_split(job.run.scenario(job.config), job.home)
-
-
-def _check_samples(config: Config, cell: Cell) -> None:
-    """Refuse a cell whose pool is smaller than one sample for distances."""
     from mixmood.ranking.plan import RankingPlan
 
-    if cell.is_supervised:
-        return
-    distances = config.distances
-    plan = RankingPlan(measures=tuple(distances.measures), sample_size=distances.sample_size)
-    size = plan.fitted(cell.n_labelled).sample_size
-    n_pool = cell.n_unlabelled or config.split.n_unlabelled
-    if n_pool < size:
-        raise OptionError(
-            f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples of "
-            f"{size} images, but the pool has only {n_pool}. Let distances.sample_size be at most "
-            f"{n_pool}, or split.n_unlabelled at least {size}."
-        )
+    for cell, job in {job.run.cell: job for job in reversed(list(jobs))}.items():
+        section, n_pool = job.config.distances, cell.n_unlabelled or job.config.split.n_unlabelled
+        plan = RankingPlan(measures=tuple(section.measures), sample_size=section.sample_size)
+        size = 0 if cell.is_supervised else plan.fitted(cell.n_labelled).sample_size
+        if n_pool < size:
+            raise OptionError(
+                f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples "
+                f"of {size} images, but the pool has only {n_pool}. Let distances.sample_size be "
+                f"at most {n_pool}, or split.n_unlabelled at least {size}."
+            )
+        check_split(job.run.scenario(job.config), job.home)
 
 
 def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
@@ -85,7 +76,7 @@ def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
 
 def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
     """The records of a batch of jobs."""
-    from mixmood.testbed.frozen import FrozenPool, frozen_results
+    from mixmood.testbed.results import FrozenPool, frozen_results
 
     if jobs[0].run.regime != FROZEN:
         return [execute(job) for job in jobs]
@@ -95,7 +86,7 @@ def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
 
 def execute(job: Job, results: Results | None = None) -> AnyRecord:
     """The record of a run, or a FailedRun if it ended with an error."""
-    from mixmood.testbed.network import network_results
+    from mixmood.testbed.results import network_results
 
     start, start_cpu = time.perf_counter(), time.process_time()
     try:

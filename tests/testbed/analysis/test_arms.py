@@ -9,8 +9,8 @@ import pytest
 from mixmood.core.errors import InputError
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.report.testbed.sheets import SHEETS, render_sheet
-from mixmood.testbed.analysis.arms import MEAN, arm_agreement_rows, arm_rows
-from mixmood.testbed.analysis.tables import chosen_records, make_tables
+from mixmood.testbed.analysis.agreement import MEAN, arm_agreement_rows
+from mixmood.testbed.analysis.tables import arm_rows, chosen_records, make_tables
 from mixmood.testbed.record import RunAccuracy
 
 

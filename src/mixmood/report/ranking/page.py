@@ -1,6 +1,7 @@
 """A ranking as HTML: the page with its charts, and the table of a notebook; and as a figure."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,19 @@ def ranking_page(
     """The page of a ranking, as HTML text; without material it has no pictures and no map."""
     drawn = _clouds(ranking, material) if material else []
     pictures = [[point["tile"].uri for point in cloud["points"]] for cloud in drawn]
-    rows, measures = marked(ranking), list(ranking.noise_floor)
+    rows, axes = marked(ranking), {}
+    nearest_by: dict[str, list[str]] = {}  # the measures by which a pool is nearest
+    for measure, floor in ranking.noise_floor.items():
+        found = [row.candidate.measures[measure] for row in rows]
+        ends = [*(result.interval[1] for result in found), floor.upper]
+        axes[measure] = Axis.of_distances([result.distance for result in found], ends)
+        nearest_by.setdefault(ranking.ordered_by(measure)[0].name, []).append(measure)
+    # Every warning with the names of its pools; no names if it is about the whole ranking.
+    warnings: dict[str, list[str]] = {text: [] for text in ranking.warnings}
+    for candidate in ranking.candidates:
+        seen = material.pools[candidate.name].warnings if material else ()
+        for text in (*candidate.warnings, *seen):
+            warnings.setdefault(text, []).append(candidate.name)
     return render(
         "ranking/ranking.html",
         ranking.to_json(),
@@ -38,9 +51,9 @@ def ranking_page(
             "elapsed_s": elapsed_s,
             "rows": rows,
             "by_distance": sorted(rows, key=lambda row: row[0].measures[ranking.measure].rank),
-            "axes": {measure: _distance_axis(ranking, measure) for measure in measures},
-            "nearest_by": _nearest_by(ranking),
-            "distributions": [_histograms(ranking, measure) for measure in measures],
+            "axes": axes,
+            "nearest_by": nearest_by,
+            "distributions": [_histograms(ranking, measure) for measure in axes],
             "bar_width": round(100 / N_BINS, 2),
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
@@ -48,7 +61,7 @@ def ranking_page(
             "gains": gains(ranking),
             "labelled_mark": LABELLED,
             "n_tiles": N_TILES,
-            "warnings": _warnings(ranking, material),
+            "warnings": warnings,
         },
     )
 
@@ -92,16 +105,6 @@ def plot_ranking(ranking: Ranking, axes: "Axes | None" = None) -> "Axes":
     return axes
 
 
-def _warnings(ranking: Ranking, material: PageMaterial | None) -> dict[str, list[str]]:
-    """Every warning with the names of its pools; no names if it is about the whole ranking."""
-    found: dict[str, list[str]] = {text: [] for text in ranking.warnings}
-    for candidate in ranking.candidates:
-        seen = material.pools[candidate.name].warnings if material else ()
-        for text in (*candidate.warnings, *seen):
-            found.setdefault(text, []).append(candidate.name)
-    return found
-
-
 class MarkedPool(NamedTuple):
     """A pool and its mark, which is the same in all charts."""
 
@@ -112,20 +115,6 @@ class MarkedPool(NamedTuple):
 def marked(ranking: Ranking) -> list[MarkedPool]:
     """The pools in order of rank."""
     return [MarkedPool(candidate, mark(k)) for k, candidate in enumerate(ranking.candidates)]
-
-
-def _distance_axis(ranking: Ranking, measure: str) -> Axis:
-    results = [candidate.measures[measure] for candidate in ranking.candidates]
-    ends = [*(result.interval[1] for result in results), ranking.noise_floor[measure].upper]
-    return Axis.of_distances([result.distance for result in results], ends)
-
-
-def _nearest_by(ranking: Ranking) -> dict[str, list[str]]:
-    """For each pool that is nearest by some measure, the names of these measures."""
-    found: dict[str, list[str]] = {}
-    for measure in ranking.noise_floor:
-        found.setdefault(ranking.ordered_by(measure)[0].name, []).append(measure)
-    return found
 
 
 class Gains(NamedTuple):
@@ -149,20 +138,18 @@ def _histograms(ranking: Ranking, measure: str) -> dict[str, Any]:
     """The histograms of all pools; they share one axis and one height, so that they compare."""
     results = [candidate.measures[measure] for candidate in ranking.candidates]
     axis = Axis.of_values([value for r in results for value in (*r.inter, *r.intra)])
-    counts = [(_counts(r.inter, axis), _counts(r.intra, axis)) for r in results]
-    most = max(max(half) for both in counts for half in both)
+
+    def counts(values: Sequence[float]) -> list[int]:
+        found = Counter(min(int(axis.at(v) / 100 * N_BINS), N_BINS - 1) for v in values)
+        return [found[k] for k in range(N_BINS)]
+
+    halves = [(counts(r.inter), counts(r.intra)) for r in results]
+    most = max(max(half) for both in halves for half in both)
     pairs = [
         row._asdict() | {"result": result, "inter": bars(inter, most), "intra": bars(intra, most)}
-        for row, result, (inter, intra) in zip(marked(ranking), results, counts, strict=True)
+        for row, result, (inter, intra) in zip(marked(ranking), results, halves, strict=True)
     ]
     return {"measure": measure, "axis": axis, "pairs": pairs}
-
-
-def _counts(values: Sequence[float], axis: Axis) -> list[int]:
-    counts = [0] * N_BINS
-    for value in values:
-        counts[min(int(axis.at(value) / 100 * N_BINS), N_BINS - 1)] += 1
-    return counts
 
 
 ASPECT = 1.6  # width divided by height, as in page.css

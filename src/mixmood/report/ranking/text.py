@@ -262,9 +262,9 @@ def ranking_view(
         parts += [Text(printable(ranking.answer), style="bold green"), Text()]
         cells = answer_cells(ranking)
         parts.append(_table(cells, is_plain, [head for head in cells if head != "helps"]))
-    if is_by_gain and union is not None and union.probe.interval[0] <= 0:
-        n_labels = counted(ranking.labelled.n_used, "label")
-        parts.append(Text(f"A gain this small cannot be confirmed with {n_labels}."))
+        if union is not None and union.probe.interval[0] <= 0:
+            n_labels = counted(ranking.labelled.n_used, "label")
+            parts.append(Text(f"A gain this small cannot be confirmed with {n_labels}."))
     if not is_by_gain or is_verbose:
         parts += _distance_parts(ranking, is_plain)
     if not is_by_gain:
@@ -273,17 +273,16 @@ def ranking_view(
         # On one line, so that it can be copied.
         command = printable(f"Next: {ranking.next}")
         parts.append(Text(command, style="green", no_wrap=True, overflow="ignore"))
-    if is_verbose:
-        parts += [Text(printable(line)) for line in (*_reasons(ranking), *ranking.notes)]
-    elif not is_by_gain:
-        parts += [Text(printable(line)) for line in ranking.notes]
+    lines = [*(_reasons(ranking) if is_verbose else ())]
+    lines += ranking.notes if is_verbose or not is_by_gain else ()
+    parts += [Text(printable(line)) for line in lines]
     parts += [Text(printable(line), style="yellow") for line in side_lines(ranking, IN_FULL)]
     return Group(*parts)
 
 
 def _distance_parts(ranking: Ranking, is_plain: bool) -> Iterator[RenderableType]:
     """A table for each measure, how it was made, and which pool is the nearest."""
-    measures = list(ranking.candidates[0].measures)
+    measures = ranking.candidates[0].measures
     seen = f" at {in_view(ranking.view)}" if ranking.view else ""
     yield Text(
         f"\n{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
@@ -338,35 +337,40 @@ def _headline(ranking: Ranking) -> str:
 
 
 def ranking_rows(ranking: Ranking) -> list[dict[str, object]]:
-    """One row for each pool and measure; the pools of a measure are together, nearest first."""
-    return [
-        _row(candidate, measure)
-        for measure in ranking.noise_floor
-        for candidate in ranking.ordered_by(measure)
-    ]
+    """One row for each pool and measure; the pools of a measure are together, nearest first.
+
+    Rank and chance are those of this measure.
+    """
+    rows = []
+    for measure in ranking.noise_floor:
+        for pool in ranking.ordered_by(measure):
+            found, probe, share = pool.measures[measure], pool.probe, pool.useful_share
+            names = ("spread", "signed", "p_wilcoxon", "p_permutation", "p_holm", "p_best")
+            sizes = ("n_images", "n_unreadable", "n_read", "n_distinct")
+            row = {
+                "rank": found.rank,
+                "name": pool.name,
+                "measure": measure,
+                "distance": found.distance,
+                "interval_low": found.interval[0],
+                "interval_high": found.interval[1],
+                **{name: getattr(found, name) for name in names},
+                "rank_low": found.rank_interval[0],
+                "rank_high": found.rank_interval[1],
+                **{name: getattr(pool, name) for name in sizes},
+                "gain": probe.gain if probe else None,
+                "gain_low": probe.interval[0] if probe else None,
+                "gain_high": probe.interval[1] if probe else None,
+                "p_helps": probe.p_helps if probe else None,
+                "useful_share": share.share if share else None,
+                "advice": pool.advice,
+                "nearness": pool.nearness,
+            }
+            rows.append(row)
+    return rows
 
 
 def ranking_csv(ranking: Ranking) -> str:
     """The rows of `ranking_rows` as CSV."""
     rows = ranking_rows(ranking)
     return csv_text(list(rows[0]), (list(row.values()) for row in rows))
-
-
-def _row(pool: Candidate, measure: str) -> dict[str, object]:
-    """A pool by one measure; rank and chance are those of this measure."""
-    found, probe, share = pool.measures[measure], pool.probe, pool.useful_share
-    head = {"rank": found.rank, "name": pool.name, "measure": measure, "distance": found.distance}
-    numbers = ("spread", "signed", "p_wilcoxon", "p_permutation", "p_holm", "p_best")
-    sizes = ("n_images", "n_unreadable", "n_read", "n_distinct")
-    gain = (probe.gain, *probe.interval, probe.p_helps) if probe else (None,) * 4
-    return {
-        **head,
-        **dict(zip(("interval_low", "interval_high"), found.interval, strict=True)),
-        **{name: getattr(found, name) for name in numbers},
-        **dict(zip(("rank_low", "rank_high"), found.rank_interval, strict=True)),
-        **{name: getattr(pool, name) for name in sizes},
-        **dict(zip(("gain", "gain_low", "gain_high", "p_helps"), gain, strict=True)),
-        "useful_share": share.share if share else None,
-        "advice": pool.advice,
-        "nearness": pool.nearness,
-    }

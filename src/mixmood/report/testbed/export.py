@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mixmood.core.files import csv_text
-from mixmood.report.testbed.choices import VARIANT, Choices, PlotGroup, plot_groups, value_of
+from mixmood.report.testbed.page import VARIANT, Choices, PlotGroup, plot_groups, value_of
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.report.text import printable
 from mixmood.testbed.analysis.correlate import Agreement

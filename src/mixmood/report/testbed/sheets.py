@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from mixmood.core.files import csv_text
 from mixmood.core.text import check_name, counted
-from mixmood.report.testbed.choices import Choices, line_key, pivoted, value_of
+from mixmood.report.testbed.page import Choices, line_key, pivoted, value_of
 from mixmood.report.text import side_by_side, with_spread
-from mixmood.testbed.analysis.arms import ARMS
+from mixmood.testbed.analysis.agreement import ARMS
 from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
@@ -17,11 +17,11 @@ from mixmood.testbed.cells import SUPERVISED, Cell
 
 @dataclass(frozen=True)
 class Word:
-    """A cell of a table; `is_best`: the best of its column, `is_weak`: not significant."""
+    """A cell of a table."""
 
     text: str
-    is_best: bool = False
-    is_weak: bool = False
+    is_best: bool = False  # of its column
+    is_weak: bool = False  # not significant
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,6 @@ lines are made from the title, the rows (the first are the names of the columns)
 
 
 _COLUMNS = {"source": "ood_source", "percent": "ood_percent"}
-_INTERVAL = "_interval"
 
 
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
@@ -134,16 +133,15 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def _names(key: str) -> list[str]:
-    stem = key.removesuffix(_INTERVAL)
+    stem = key.removesuffix("_interval")
     return [_COLUMNS.get(key, key)] if stem == key else [f"{stem}_low", f"{stem}_high"]
 
 
-def _values(row: Mapping[str, object], key: str) -> list[object]:
-    value = row[key]
-    if key.endswith(_INTERVAL):
-        return [None, None] if value is None else list(value)  # type: ignore[call-overload]
-    is_supervised = row.get("algorithm") in SUPERVISED
-    return [None if is_supervised and key in _COLUMNS else value]
+def _values(row: Mapping[str, Any], key: str) -> list[object]:
+    if key.endswith("_interval"):
+        return list(row[key] or (None, None))
+    is_hidden = key in _COLUMNS and row.get("algorithm") in SUPERVISED
+    return [None if is_hidden else row[key]]
 
 
 MISSING = Word("-")
@@ -261,13 +259,8 @@ def arm_agreement_sheet(tables: Tables) -> Sheet:
     return Sheet(title, columns, lines, [ARMS_NOTE, *_notes(tables)])
 
 
-SHEETS: dict[int, Callable[[Tables], Sheet]] = {
-    1: accuracy_sheet,
-    2: distance_sheet,
-    3: agreement_sheet,
-    4: arm_sheet,
-    5: arm_agreement_sheet,
-}
+_ALL = (accuracy_sheet, distance_sheet, agreement_sheet, arm_sheet, arm_agreement_sheet)
+SHEETS: dict[int, Callable[[Tables], Sheet]] = dict(enumerate(_ALL, start=1))
 
 
 def _words(*values: object) -> list[Word]:

@@ -1,15 +1,16 @@
-"""How well distances predict accuracy: in each group (Table 3), over all groups, and by chance."""
+"""How well distances predict accuracy: in each group, over all, in each arm, and by chance."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, permutations, product
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
+from mixmood.ssl.record import Arm
 from mixmood.testbed.analysis.groups import PREDICTORS, Group, GroupKey, Kind, grouped, groups
 from mixmood.testbed.analysis.statistics import (
     Interval,
@@ -134,6 +135,50 @@ def _overall_row(measure: str, found: Sequence[Group]) -> OverallRow:
     return OverallRow(
         measure=measure, **_with_intervals(means, left_out), n_groups=len(found), n_seeds=len(seeds)
     )
+
+
+ARMS: tuple[Arm, ...] = get_args(Arm)
+EpochChoice = Literal["best", "last"]
+EPOCHS: tuple[EpochChoice, ...] = get_args(EpochChoice)
+MEAN = "(mean of tasks)"
+SHOWN = ("measure", "pearson", "spearman", "n_seeds")
+"""How the fields of a row of Table 3 begin that a row of Table 5 has too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmAgreementRow(GroupKey):
+    """Correlation of a measure with accuracy in one arm, with 95 % intervals over seeds."""
+
+    arm: Arm
+    epoch: EpochChoice
+    measure: str
+    pearson: float | None
+    pearson_interval: Interval
+    spearman: float | None
+    spearman_interval: Interval
+    n_seeds: int
+
+
+def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
+    """One row for each group, measure, epoch and arm, and one for the mean over the tasks."""
+    ways = grouped(
+        ((run.n_labelled, run.n_unlabelled, run.algorithm, run.contamination), record)
+        for record in records
+        if record.arms is not None
+        for run in [record.run]
+    )
+    made = []
+    for own, epoch, arm in product(ways.values(), EPOCHS, ARMS):
+        tested = [record.in_arm(arm) for record in own]
+        rows = agreement_rows(tested, epoch)
+        found = [(vars(GroupKey.of(row)), vars(row)) for row in rows]
+        if len({row.task for row in rows}) > 1:
+            mean = vars(GroupKey.of(rows[0])) | {"task": MEAN}
+            found += [(mean, vars(row)) for row in overall_rows(tested, epoch)]
+        for group, row in found:
+            shown = {name: value for name, value in row.items() if name.startswith(SHOWN)}
+            made.append(ArmAgreementRow(**group, arm=arm, epoch=epoch, **shown))
+    return made
 
 
 MOST_ARRANGEMENTS = 5000  # if there are more arrangements, a random sample of this size is used

@@ -3,7 +3,7 @@
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,18 +60,28 @@ def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) ->
     Cells without contamination, and cells that only one table has, are left out. InputError if the
     cells of a row have no view in common.
     """
-    distance_of = _by_key(distances)
-    rows = [
-        _agreement(
-            [own if own is not None else other for own, other in zip(key, other_key, strict=True)],
-            accuracy,
-            distance,
-        )
-        for key, accuracy in _by_key(accuracies).items()
-        for other_key, distance in distance_of.items()
-        if all(None in pair or pair[0] == pair[1] for pair in zip(key, other_key, strict=True))
-        and len(accuracy.keys() & distance.keys()) >= LEAST_CELLS
-    ]
+    distance_of, rows = _by_key(distances), []
+    for key, accuracy in _by_key(accuracies).items():
+        for other_key, distance in distance_of.items():
+            pairs = list(zip(key, other_key, strict=True))
+            cells = sorted(accuracy.keys() & distance.keys())
+            is_same = all(None in pair or pair[0] == pair[1] for pair in pairs)
+            if not is_same or len(cells) < LEAST_CELLS:
+                continue
+            _check_views([by_pool[cell] for by_pool in (accuracy, distance) for cell in cells])
+            x, y = (np.array([[by[cell].mean for cell in cells]]) for by in (distance, accuracy))
+            pearson, spearman = (float(statistic(x, y)[0]) for statistic in (pearsons, spearmans))
+            highest = max(percent for _, percent in cells)
+            is_last = np.array([percent == highest for _, percent in cells])
+            values = [own if own is not None else other for own, other in pairs]
+            row = Agreement(
+                **dict(zip(KEYS, values, strict=True)),
+                pearson=None if math.isnan(pearson) else pearson,
+                spearman=None if math.isnan(spearman) else spearman,
+                regret_points=float(regrets(x[:, is_last], y[:, is_last])[0]),
+                n_cells=len(cells),
+            )
+            rows.append(row)
     if not rows:
         raise InputError(
             f"The two tables share no task with at least {LEAST_CELLS} contaminated cells (source "
@@ -80,9 +90,9 @@ def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) ->
     return rows
 
 
-def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, CellMean]]:
+def _by_key(rows: Iterable[CellMean]) -> dict[tuple[Any, ...], dict[PoolKey, CellMean]]:
     """The contaminated cells of each key; a cell that is in the table twice is refused."""
-    found: dict[tuple[object, ...], dict[PoolKey, CellMean]] = defaultdict(dict)
+    found: dict[tuple[Any, ...], dict[PoolKey, CellMean]] = defaultdict(dict)
     for row in rows:
         source, percent = row.pool
         cells = found[tuple(getattr(row, name) for name in KEYS)]
@@ -95,24 +105,6 @@ def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, 
         if percent > 0:
             cells[row.pool] = row
     return found
-
-
-def _agreement(
-    key: Sequence[Any], accuracy: Mapping[PoolKey, CellMean], distance: Mapping[PoolKey, CellMean]
-) -> Agreement:
-    cells = sorted(accuracy.keys() & distance.keys())
-    _check_views([rows[cell] for rows in (accuracy, distance) for cell in cells])
-    x, y = (np.array([[rows[cell].mean for cell in cells]]) for rows in (distance, accuracy))
-    pearson, spearman = (float(statistic(x, y)[0]) for statistic in (pearsons, spearmans))
-    highest = max(percent for _, percent in cells)
-    finalists = np.array([percent == highest for _, percent in cells])
-    return Agreement(
-        **dict(zip(KEYS, key, strict=True)),
-        pearson=None if math.isnan(pearson) else pearson,
-        spearman=None if math.isnan(spearman) else spearman,
-        regret_points=float(regrets(x[:, finalists], y[:, finalists])[0]),
-        n_cells=len(cells),
-    )
 
 
 def _check_views(rows: Sequence[CellMean]) -> None:
@@ -132,8 +124,7 @@ DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_me
 def read_accuracies(path: str | Path) -> list[CellMean]:
     """The rows of a table of accuracies that have a percentage; supervised baselines have none."""
     rows = []
-    for where, row in _rows(path, ACCURACY_COLUMNS):
-        cell = _cell(row, "accuracy_mean", where)
+    for where, cell in _cells(path, ACCURACY_COLUMNS):
         if not 0 <= cell.mean <= 1:
             # The regret of percentages would be a hundred times too high.
             raise InputError(
@@ -146,22 +137,11 @@ def read_accuracies(path: str | Path) -> list[CellMean]:
 
 def read_distances(path: str | Path) -> list[CellMean]:
     """The rows of a table of distances that have a percentage."""
-    return [_cell(row, "distance_mean", where) for where, row in _rows(path, DISTANCE_COLUMNS)]
+    return [cell for _, cell in _cells(path, DISTANCE_COLUMNS)]
 
 
-def _cell(row: dict[str, str], value: str, where: str) -> CellMean:
-    words = {name: row.get(name) or None for name in (*KEYS[2:6], "view")}
-    counts = {
-        name: int(_number(row, name, where)) if row.get(name) else None
-        for name in ("n_labelled", "n_unlabelled")
-    }
-    fields: dict[str, Any] = {**words, **counts}
-    pool = (row["ood_source"], _number(row, "ood_percent", where))
-    return CellMean(task=row["task"], pool=pool, mean=_number(row, value, where), **fields)
-
-
-def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Every row of a table with its file and line; the columns are checked first."""
+def _cells(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, CellMean]]:
+    """Every row of a table with its file and line; the last of the columns has its mean."""
     start = f"Cannot read {path} as a CSV table in UTF-8"
     with errors_as(InputError, start), Path(path).open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file, restval="")
@@ -172,8 +152,15 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dic
                 f"{', '.join(missing)}. Accuracies come first, distances second."
             )
         for row in reader:
-            if row["ood_percent"].strip():
-                yield f"{path}, line {reader.line_num}", row
+            if not row["ood_percent"].strip():
+                continue
+            where = f"{path}, line {reader.line_num}"
+            mean, percent = _number(row, columns[-1], where), _number(row, "ood_percent", where)
+            fields: dict[str, Any] = {name: row.get(name) or None for name in (*KEYS[2:6], "view")}
+            for name in ("n_labelled", "n_unlabelled"):
+                fields[name] = int(_number(row, name, where)) if row.get(name) else None
+            pool = (row["ood_source"], percent)
+            yield where, CellMean(task=row["task"], pool=pool, mean=mean, **fields)
 
 
 def _number(row: dict[str, str], column: str, where: str) -> float:

@@ -2,10 +2,12 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from operator import attrgetter
 from typing import Any
 
@@ -15,8 +17,15 @@ from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.text import counted, either_form
 from mixmood.ssl.record import Arm
-from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
-from mixmood.testbed.analysis.arms import ArmAgreementRow, ArmRow, arm_agreement_rows, arm_rows
+from mixmood.testbed.analysis.agreement import (
+    ARMS,
+    EPOCHS,
+    AgreementRow,
+    ArmAgreementRow,
+    EpochChoice,
+    agreement_rows,
+    arm_agreement_rows,
+)
 from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines, grouped, values_of
 from mixmood.testbed.cells import EVERY_CELL, Cell, CellFilter, cells
 from mixmood.testbed.plan import Choice
@@ -49,6 +58,22 @@ class DistanceRow(Cell):
     view: str | None = None
     is_significant: bool  # whether the median p-value says that pool and labelled images differ
     paper: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmRow(Cell):
+    """Accuracy of one cell in one arm, at the best epoch of that arm or at the last epoch.
+
+    `difference_points` is the mean over runs of this arm minus arm A, in points, and
+    `difference_error` its standard error: both accuracies of a pair come from one training.
+    """
+
+    arm: Arm
+    epoch: EpochChoice
+    accuracy_mean: float
+    difference_points: float
+    difference_error: float | None
+    n_runs: int
 
 
 @dataclass(frozen=True)
@@ -139,6 +164,30 @@ def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
         own = _over_runs("distance_", [one.distance for one in found])
         own |= {"p_median": p_median, "is_significant": p_median < SIGNIFICANT}
         rows.append(DistanceRow(**vars(cell), measure=measure, view=views[cell], **own))
+    return rows
+
+
+def arm_rows(records: Sequence[RunRecord]) -> list[ArmRow]:
+    """One row for each cell, epoch and arm; none if no record has arms."""
+    found = grouped((record.cell, record) for record in records if record.arms is not None)
+    rows = []
+    for (cell, own), epoch in product(found.items(), EPOCHS):
+        by_arm = {
+            arm: np.array([record.in_arm(arm).accuracy.by(epoch) for record in own]) for arm in ARMS
+        }
+        for arm, values in by_arm.items():
+            points, n_runs = 100 * (values - by_arm[ARMS[0]]), len(own)
+            error = float(points.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else None
+            row = ArmRow(
+                **vars(cell),
+                arm=arm,
+                epoch=epoch,
+                accuracy_mean=float(values.mean()),
+                difference_points=float(points.mean()),
+                difference_error=error,
+                n_runs=n_runs,
+            )
+            rows.append(row)
     return rows
 
 
