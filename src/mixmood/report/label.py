@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from mixmood.core.records.labelling import AskedPool, LabelTask, Proposals
+from mixmood.core.records.labelling import LabelTask, Proposals
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, NONE
 from mixmood.report.page import inert_json, render
@@ -63,13 +63,10 @@ def next_lines(record: Proposals) -> list[str]:
         lines.append(f"{number:>4}  {printable(one.path)}  {printable(one.reason)}")
     if len(record.images) > MOST_SHOWN:
         lines.append(f"      and {len(record.images) - MOST_SHOWN} more")
-    lines += [_pool_line(pool) for pool in record.pools]
+    for pool in record.pools:
+        share, gain, advice = pool.useful_share, pool.gain, pool.advice
+        expected = "" if gain is None else f"; without labels: {gain:+.1f} points, {advice}"
+        note = f" {share.note}" if share.note else ""
+        proposed = f"{count(pool.n_proposed)} of {count(pool.n_images)} images"
+        lines.append(f"{printable(pool.name)}: {proposed}; useful share {share}{expected}.{note}")
     return lines + [f"Note: {printable(warning)}" for warning in record.warnings]
-
-
-def _pool_line(pool: AskedPool) -> str:
-    share = pool.useful_share
-    gain = "" if pool.gain is None else f"; without labels: {pool.gain:+.1f} points, {pool.advice}"
-    note = f" {share.note}" if share.note else ""
-    proposed = f"{count(pool.n_proposed)} of {count(pool.n_images)} images"
-    return f"{printable(pool.name)}: {proposed}; useful share {share}{gain}.{note}"

@@ -44,10 +44,7 @@ def render(path: str, record_json: str, context: Mapping[str, Any], own: str | N
 
 
 def fragment(
-    title: str,
-    rows: Sequence[Sequence[str]],
-    notes: Sequence[str] = (),
-    heads: Sequence[str] = (),
+    title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] = (), heads: Sequence[str] = ()
 ) -> str:
     """A small table with a title and notes, for notebooks; everything is escaped."""
     template = _environment().get_template("page/fragment.html")

@@ -1,6 +1,6 @@
 """Which runs a configuration asks for, and which of them `--only` takes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from itertools import product
 from typing import Annotated, Any
@@ -79,23 +79,21 @@ class Run(Cell):
 
 def cells(config: Config) -> list[Cell]:
     """All cells of a grid: baselines first, then sources, task by task."""
-    return list(dict.fromkeys(_cells(config)))
-
-
-def _cells(config: Config) -> Iterator[Cell]:
-    grid = config.grid
+    grid, made = config.grid, []
+    first = grid.contamination[0]
     sizes: list[int | None] = [*grid.n_unlabelled] or [None]
     for regime, (task, sources), n in product(grid.regimes, grid.tasks.items(), grid.n_labelled):
         for baseline in grid.baselines:
             if baseline != NONE:
                 name = baseline if regime == SCRATCH else "supervised"
-                yield Cell(task, NONE, 0.0, n, name, grid.contamination[0], regime)
-        for algorithm in grid.algorithms:
-            for size in sizes:
-                if NONE in grid.baselines:
-                    yield Cell(task, NONE, 0.0, n, algorithm, grid.contamination[0], regime, size)
-                for mode, source, percent in product(grid.contamination, sources, grid.percents):
-                    yield Cell(task, source, float(percent), n, algorithm, mode, regime, size)
+                made.append(Cell(task, NONE, 0.0, n, name, first, regime))
+        for algorithm, size in product(grid.algorithms, sizes):
+            if NONE in grid.baselines:
+                made.append(Cell(task, NONE, 0.0, n, algorithm, first, regime, size))
+            for mode, source, percent in product(grid.contamination, sources, grid.percents):
+                cell = Cell(task, source, float(percent), n, algorithm, mode, regime, size)
+                made.append(cell)
+    return list(dict.fromkeys(made))
 
 
 @dataclass(frozen=True)

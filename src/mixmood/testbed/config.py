@@ -205,20 +205,16 @@ def _first_problem(error: ValidationError, where: str) -> OptionError:
     problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     place = [part for part in problem["loc"] if isinstance(part, str)]
     if problem["type"] == "extra_forbidden":
-        return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
+        kind: Any = Config
+        for part in place[:-1]:
+            kind = kind.model_fields[part].annotation
+        return unknown_name(f"key of {where}", place[-1], kind.model_fields)
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "value_error":
         # A check of a whole section: its message has the value, and needs no other.
         return OptionError(f"{where}: {key}: {problem['ctx']['error']}.")
     got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
     return OptionError(f"{where}: {key}: {problem['msg']}{got}.")
-
-
-def _fields_at(place: list[str]) -> list[str]:
-    kind: Any = Config
-    for part in place:
-        kind = kind.model_fields[part].annotation
-    return list(kind.model_fields)
 
 
 def check_names(config: Config) -> None:

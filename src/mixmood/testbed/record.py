@@ -25,8 +25,7 @@ SCHEMA = 1
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
-"""It is used in file names."""
+MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]  # in file names
 Proportion = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -164,10 +163,8 @@ class RunRecord(_Head):
     classes: list[str]
     training: Training | None
     accuracy: RunAccuracy
-    test_halves: tuple[Proportion, Proportion] | None = None
-    """Accuracies on the even and on the odd test images; they differ by chance only."""
-    arms: dict[Arm, RunAccuracy] | None = None
-    """The accuracies in each arm (`accuracy` is A); None without a pool and if not from scratch."""
+    test_halves: tuple[Proportion, Proportion] | None = None  # on even and on odd test images
+    arms: dict[Arm, RunAccuracy] | None = None  # None without a pool and if not from scratch
     distances: dict[MeasureName, MeasuredDistance] | None
     useful_share: PoolShare | None = None  # None without a pool, or if it cannot be estimated
     probe: PoolProbe | None = None

@@ -34,53 +34,6 @@ class Sheet:
     notes: Sequence[str] = field(default=())
 
 
-def render_sheet(sheet: Sheet, form: str) -> str:
-    """The table as text, markdown or latex."""
-    check_name("format", form, FORMS)
-    escape, best, weak, lines = FORMS[form]
-
-    def marked(word: Word) -> str:
-        text = escape(word.text)
-        text = best % text if word.is_best else text
-        return weak % text if word.is_weak else text
-
-    rows = [[*map(escape, sheet.columns)], *([*map(marked, row)] for row in sheet.rows)]
-    return "\n".join(lines(sheet.title, rows, sheet.notes)) + "\n"
-
-
-Grid = list[list[str]]
-
-
-def _text(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
-    """Columns side by side; * marks the best of a column, ~ a value that is not significant."""
-    rules = ["-" * max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = side_by_side([rows[0], rules, *rows[1:]])
-    return [title, "", *lines, *(["", *notes] if notes else [])]
-
-
-def _markdown(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
-    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return [f"**{title}**", "", *lines, *(["", *notes] if notes else [])]
-
-
-def _latex(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
-    head, *lines = [" & ".join(row) + r" \\" for row in rows]
-    return [
-        r"\begin{table}",
-        rf"\caption{{{_in_latex(title)}}}",
-        rf"\begin{{tabular}}{{{'l' * len(rows[0])}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *lines,
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(rf"{_in_latex(note)}\\" for note in notes),
-        r"\end{table}",
-    ]
-
-
 def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
@@ -109,14 +62,44 @@ def _in_latex(text: str) -> str:
     return _one_line(text).translate(_LATEX)
 
 
-Lines = Callable[[str, Grid, Sequence[str]], list[str]]
-FORMS: dict[str, tuple[Callable[[str], str], str, str, Lines]] = {
-    "text": (_one_line, "%s*", "%s~", _text),
-    "markdown": (_in_markdown, "**%s**", "_%s_", _markdown),
-    "latex": (_in_latex, r"\textbf{%s}", r"\textit{%s}", _latex),
+FORMS: dict[str, tuple[Callable[[str], str], str, str]] = {
+    "text": (_one_line, "%s*", "%s~"),
+    "markdown": (_in_markdown, "**%s**", "_%s_"),
+    "latex": (_in_latex, r"\textbf{%s}", r"\textit{%s}"),
 }
-"""For each format: how a text is escaped, the best of a column and a weak value are marked, and the
-lines are made from the title, the rows (the first are the names of the columns) and the notes."""
+"""For each format: how a text is escaped, the best of a column and a weak value are marked."""
+
+
+def render_sheet(sheet: Sheet, form: str) -> str:
+    """The table as text, markdown or latex."""
+    check_name("format", form, FORMS)
+    escape, best, weak = FORMS[form]
+
+    def marked(word: Word) -> str:
+        text = escape(word.text)
+        text = best % text if word.is_best else text
+        return weak % text if word.is_weak else text
+
+    head, rows = [*map(escape, sheet.columns)], [[*map(marked, row)] for row in sheet.rows]
+    if form == "latex":
+        first, *others = [" & ".join(row) + r" \\" for row in (head, *rows)]
+        lines = [
+            r"\begin{table}",
+            rf"\caption{{{escape(sheet.title)}}}",
+            rf"\begin{{tabular}}{{{'l' * len(head)}}}",
+            *(r"\toprule", first, r"\midrule", *others, r"\bottomrule", r"\end{tabular}"),
+            *(rf"{escape(note)}\\" for note in sheet.notes),
+            r"\end{table}",
+        ]
+    elif form == "markdown":
+        table = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+        lines = [f"**{sheet.title}**", "", *table]
+    else:
+        rules = ["-" * max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        lines = [sheet.title, "", *side_by_side([head, rules, *rows])]
+    if sheet.notes and form != "latex":
+        lines += ["", *sheet.notes]
+    return "\n".join(lines) + "\n"
 
 
 _COLUMNS = {"source": "ood_source", "percent": "ood_percent"}

@@ -141,8 +141,7 @@ ARMS: tuple[Arm, ...] = get_args(Arm)
 EpochChoice = Literal["best", "last"]
 EPOCHS: tuple[EpochChoice, ...] = get_args(EpochChoice)
 MEAN = "(mean of tasks)"
-SHOWN = ("measure", "pearson", "spearman", "n_seeds")
-"""How the fields of a row of Table 3 begin that a row of Table 5 has too."""
+SHOWN = ("measure", "pearson", "spearman", "n_seeds")  # how fields of Table 5 begin in Table 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +181,7 @@ def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
 
 
 MOST_ARRANGEMENTS = 5000  # if there are more arrangements, a random sample of this size is used
-Moves = dict[Any, Any]  # for each source (or percentage), the one whose accuracy it gets
+Moves = dict[Any, Any]  # for each source and percentage, the one whose accuracy it gets
 
 
 @dataclass(frozen=True)
@@ -222,14 +221,16 @@ def chance_of_correlation(records: Sequence[RunRecord], choice: Choice) -> Chanc
     )
 
 
-def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[Moves, Moves]]:
+def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[Moves]:
     """Permutations of sources and percentages: first the identity, then all others or a sample."""
-    source_blocks = _exchangeable(found, 0)
-    blocks = [*source_blocks, *_exchangeable(found, 1)]
-    n_sources = len(source_blocks)
-    n_all = math.prod(math.factorial(len(block)) for block in blocks)
+    blocks: list[list[Any]] = []  # sources, and percentages, that occur in the same cells
+    for side in (0, 1):
+        places = grouped(
+            (cell[side], (group.key, cell[1 - side])) for group in found for cell in group.cells
+        )
+        blocks += grouped((frozenset(own), value) for value, own in places.items()).values()
     orders: Iterable[tuple[Sequence[Any], ...]]
-    if n_all <= MOST_ARRANGEMENTS:
+    if math.prod(math.factorial(len(block)) for block in blocks) <= MOST_ARRANGEMENTS:
         orders = product(*(permutations(block) for block in blocks))
     else:
         drawn = (
@@ -238,27 +239,14 @@ def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[M
         )
         orders = chain([tuple(blocks)], drawn)
     for order in orders:
-        pairs = [zip(*both, strict=True) for both in zip(blocks, order, strict=True)]
-        sources = {old: new for part in pairs[:n_sources] for old, new in part}
-        percents = {old: new for part in pairs[n_sources:] for old, new in part}
-        yield sources, percents
+        pairs = (zip(*both, strict=True) for both in zip(blocks, order, strict=True))
+        yield dict(chain.from_iterable(pairs))
 
 
-def _exchangeable(found: Sequence[Group], side: int) -> list[list[Any]]:
-    """Sets of sources (side 0) or percentages (1) that occur in the same cells."""
-    places = grouped(
-        (cell[side], (group.key, cell[1 - side])) for group in found for cell in group.cells
-    )
-    return list(grouped((frozenset(own), value) for value, own in places.items()).values())
-
-
-def _correlations(group: Group, moves: Sequence[tuple[Moves, Moves]]) -> dict[str, Array]:
+def _correlations(group: Group, moves: Sequence[Moves]) -> dict[str, Array]:
     """Pearson's r of every measure that has one, for each arrangement."""
     place = {cell: index for index, cell in enumerate(group.cells)}
-    order = [
-        [place[sources[source], percents[percent]] for source, percent in group.cells]
-        for sources, percents in moves
-    ]
+    order = [[place[move[source], move[share]] for source, share in group.cells] for move in moves]
     made = {}
     for measure, values in group.values.items():
         x, y = values.mean(axis=0), group.accuracies.mean(axis=0)

@@ -78,7 +78,14 @@ def groups(records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
     )
     made = []
     for key, own in found.items():
-        _check_views(key, own)
+        views = grouped((one.run.seed, one.view) for one in own if one.view is not None)
+        for seed, of_seed in views.items():
+            if len(set(of_seed)) > 1:
+                raise InputError(
+                    f"The runs of {key.task} with {key.n_labelled} labels and seed {seed} were "
+                    f"made in different views: {'; '.join(sorted(set(of_seed)))}. Their accuracies "
+                    "cannot be compared. Run the test bed again in a new --store."
+                )
         seeds_of = grouped(((one.run.source, one.run.percent), one.run.seed) for one in own)
         cells, seeds = list(seeds_of), sorted(set.intersection(*map(set, seeds_of.values())))
         if len(cells) < LEAST_CELLS or not seeds:
@@ -99,18 +106,6 @@ def values_of(record: RunRecord, kind: Kind) -> dict[str, float]:
         return {measure: found.distance for measure, found in (record.distances or {}).items()}
     share, probe = record.useful_share, record.probe
     return ({SHARE: share.share} if share else {}) | ({GAIN: probe.gain} if probe else {})
-
-
-def _check_views(key: GroupKey, records: Sequence[RunRecord]) -> None:
-    """Refuse runs with the same labelled images in different views."""
-    views = grouped((record.run.seed, record.view) for record in records if record.view is not None)
-    for seed, seen in views.items():
-        if len(set(seen)) > 1:
-            raise InputError(
-                f"The runs of {key.task} with {key.n_labelled} labels and seed {seed} were made in "
-                f"different views: {'; '.join(sorted(set(seen)))}. Their accuracies cannot be "
-                "compared. Run the test bed again in a new --store."
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,7 @@ from mixmood.testbed.plan import Choice
 from mixmood.testbed.record import RunRecord
 from mixmood.testbed.store import Store
 
-LEAST_GAIN = 0.02
-"""A model better than chance is so by at least this and by at least two standard errors."""
+LEAST_GAIN = 0.02  # a model better than chance is so by at least this, and two standard errors
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,6 @@ def extremes(rows: Sequence[AccuracyRow], n_classes: int) -> list[Extremes]:
     return found
 
 
-SCHEMA = 1
-NOTHING_LEARNED = (
-    "No source gave a model better than chance, so distances cannot be compared with accuracies."
-)
-
-
 @dataclass(frozen=True)
 class FailureCount:
     """An error message, and the number of runs that ended with it."""
@@ -109,20 +102,17 @@ class Overview:
     n_runs: int
     failures: list[FailureCount]
     compute_s: float
-    versions: dict[str, list[str]]
-    """The versions of each package in the records; several if it changed between runs."""
+    versions: dict[str, list[str]]  # several of a package that changed between runs
     protocol: dict[str, Any]
     extremes: list[Extremes]
     overall: list[OverallRow]
     tables: Tables
-    outlook: list[OutlookRow] = field(default_factory=list)
-    """Useful share and probe of every cell; empty if no record has them."""
-    predictors: list[AgreementRow] = field(default_factory=list)
-    """Their agreement with accuracy, as in Table 3, but a good predictor has positive values."""
+    outlook: list[OutlookRow] = field(default_factory=list)  # empty if no record has predictors
+    predictors: list[AgreementRow] = field(default_factory=list)  # as Table 3; a good one is > 0
     overall_predictors: list[OverallRow] = field(default_factory=list)
     predictor_lines: list[GroupLine] = field(default_factory=list)
     mixmood: str = __version__
-    schema: int = SCHEMA
+    schema: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """The record in plain values."""
@@ -166,14 +156,19 @@ def overview(
     overall = overall_rows(records, choice)
     by_chance = chance_of_correlation(records, choice)
     ends = extremes(tables.accuracies, store.config.split.n_classes)
-    is_learned = not ends or any(each.is_above_chance for each in ends)
-    has_best = is_learned and overall and overall[0].pearson is not None
+    verdict, best = overview_verdict(overall, by_chance), overall[0] if overall else None
+    if ends and not any(each.is_above_chance for each in ends):
+        best = None
+        verdict = (
+            "No source gave a model better than chance, so distances cannot be compared with "
+            "accuracies."
+        )
     return Overview(
         testbed=store.config.name,
         store=str(store.folder),
-        verdict=overview_verdict(overall, by_chance) if is_learned else NOTHING_LEARNED,
+        verdict=verdict,
         chance=by_chance,
-        best_measure=overall[0].measure if has_best else None,
+        best_measure=None if best is None or best.pearson is None else best.measure,
         n_runs=len(records),
         failures=[FailureCount(text, n) for text, n in messages.most_common()],
         compute_s=sum(record.times["total_s"] for record in records),

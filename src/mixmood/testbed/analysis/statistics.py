@@ -32,9 +32,7 @@ def each_left_out(distance: Array, accuracy: Array, statistic: Statistic) -> Arr
 
 def correlation_interval(value: float | None, without: Array) -> Interval:
     """The interval of a correlation; `without` has the correlations without each of the seeds."""
-    if value is None:
-        return None
-    found = _jackknife(_fisher(np.array(value)), _fisher(without))
+    found = None if value is None else _jackknife(_fisher(np.array(value)), _fisher(without))
     return None if found is None else (float(np.tanh(found[0])), float(np.tanh(found[1])))
 
 
