@@ -109,9 +109,9 @@ def test_only_a_pool_to_use_is_said_to_be_worth_labels(probed):
 
 def test_the_chart_holds_zero_and_every_interval(probed):
     chart = gains(probed)
-    assert chart.rows[0].candidate.name == "clinic"
-    assert len(chart.rows) == 2
-    (first, second), at = (row.candidate.probe for row in chart.rows), chart.axis.at
+    assert chart["rows"][0].candidate.name == "clinic"
+    assert len(chart["rows"]) == 2
+    (first, second), at = (row.candidate.probe for row in chart["rows"]), chart["axis"].at
     assert 0 < at(second.interval[0]) < at(second.gain) < at(0.0) < at(first.gain)
     assert at(first.gain) < at(first.interval[1]) < 100
 

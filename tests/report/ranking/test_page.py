@@ -153,11 +153,11 @@ def test_one_more_pool_is_not_called_pools(ranking, n_pools, words):
 def test_the_table_of_classes_has_the_longer_list_as_rows(ranking):
     shares = {"a": 0.5, "b": 0.5}
     many = coverage(with_classes(ranking, ["a", "b"], 10, shares))
-    assert [name for name, _ in many.heads] == ["a", "b"]
-    assert [name for name, _, _ in many.rows][:2] == ["my & labels", "pool 0"]
+    assert [name for name, _ in many["heads"]] == ["a", "b"]
+    assert [name for name, _, _ in many["rows"]][:2] == ["my & labels", "pool 0"]
     few = coverage(with_classes(ranking, [*"abcdef"], 2, dict.fromkeys("abcdef", 1 / 6)))
-    assert [name for name, _ in few.heads] == ["my & labels", "pool 0", "pool 1"]
-    assert len(few.rows) == 6
+    assert [name for name, _ in few["heads"]] == ["my & labels", "pool 0", "pool 1"]
+    assert len(few["rows"]) == 6
 
 
 def test_one_pool_alone_has_no_chance_of_being_nearest(ranking):

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixmood.core.records.ranking import Candidate, PageMaterial, Ranking, Tile
@@ -117,21 +116,12 @@ def marked(ranking: Ranking) -> list[MarkedPool]:
     return [MarkedPool(candidate, mark(k)) for k, candidate in enumerate(ranking.candidates)]
 
 
-class Gains(NamedTuple):
-    """All pools that were probed, in the order of their advice, on an axis that includes 0."""
-
-    rows: list[MarkedPool]
-    axis: Axis
-
-
-def gains(ranking: Ranking) -> Gains | None:
-    """The chart, or None if no pool was probed."""
-    known = [(row.candidate.probe, row) for row in marked(ranking) if row.candidate.probe]
-    if not known:
-        return None
-    known.sort(key=lambda pair: by_advice(pair[1].candidate))
-    axis = Axis.of_values([0.0, *(end for probe, _ in known for end in probe.interval)])
-    return Gains([row for _, row in known], axis)
+def gains(ranking: Ranking) -> dict[str, Any] | None:
+    """All pools that were probed in the order of their advice, on an axis with 0; None if none."""
+    rows = [row for row in marked(ranking) if row.candidate.probe]
+    rows.sort(key=lambda row: by_advice(row.candidate))
+    ends = [end for row in rows if row.candidate.probe for end in row.candidate.probe.interval]
+    return {"rows": rows, "axis": Axis.of_values([0.0, *ends])} if rows else None
 
 
 def _histograms(ranking: Ranking, measure: str) -> dict[str, Any]:
@@ -175,36 +165,11 @@ def _clouds(ranking: Ranking, material: PageMaterial) -> list[dict[str, Any]]:
     return clouds
 
 
-MISSED = 0.2
-"""A pool misses a class whose share in it is below this part of the share in the labelled set."""
+MISSED = 0.2  # a pool misses a class with less than this part of its share in the labelled set
 
 
-class CoverageCell(NamedTuple):
-    """One class in one set: its share, and places on its bar in percent."""
-
-    share: float
-    bar: float
-    expected_at: float | None
-    """The place of the class's share of the labelled set; None for that set itself."""
-    is_missed: bool
-    mark: Mark
-
-
-Heads = list[tuple[str, Mark | None]]
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """A table of classes and sets; the longer of the two is in the rows, the shorter in columns."""
-
-    heads: Heads
-    rows: list[tuple[str, Mark | None, list[CoverageCell]]]
-    has_sets_as_rows: bool
-    missed: list[tuple[str, list[str]]]  # the pools that miss classes, with the classes they miss
-
-
-def coverage(ranking: Ranking) -> Coverage | None:
-    """The table, or None if the record has no classes."""
+def coverage(ranking: Ranking) -> dict[str, Any] | None:
+    """A table of classes and sets, the longer of the two in the rows; None without classes."""
     counts = ranking.labelled.classes
     if not counts or len(counts) < 2 or any(c.classes is None for c in ranking.candidates):
         return None
@@ -213,10 +178,15 @@ def coverage(ranking: Ranking) -> Coverage | None:
     sets += [(pool.name, own, pool.classes or {}) for pool, own in marked(ranking)]
     longest = max(max(shares.values()) for _, _, shares in sets)
 
-    def cell(share: float, usual: float, own: Mark) -> CoverageCell:
-        expected_at = None if own == LABELLED else round(100 * usual / longest, 1)
-        bar = round(100 * share / longest, 1)
-        return CoverageCell(share, bar, expected_at, share < MISSED * usual, own)
+    def cell(share: float, usual: float, own: Mark) -> dict[str, Any]:
+        """A class in a set: its share, and places on its bar in percent."""
+        return {
+            "share": share,
+            "bar": round(100 * share / longest, 1),
+            "expected_at": None if own == LABELLED else round(100 * usual / longest, 1),
+            "is_missed": share < MISSED * usual,
+            "mark": own,
+        }
 
     cells = [
         [cell(shares.get(name, 0.0), usual, own) for name, usual in expected.items()]
@@ -224,13 +194,13 @@ def coverage(ranking: Ranking) -> Coverage | None:
     ]
     missed = []
     for (name, _, _), row in zip(sets, cells, strict=True):
-        if lost := [word for word, one in zip(expected, row, strict=True) if one.is_missed]:
+        if lost := [word for word, one in zip(expected, row, strict=True) if one["is_missed"]]:
             missed.append((name, lost))
-    row_heads: Heads = [(name, own) for name, own, _ in sets]
-    column_heads: Heads = [(name, None) for name in expected]
+    row_heads: list[tuple[str, Mark | None]] = [(name, own) for name, own, _ in sets]
+    heads: list[tuple[str, Mark | None]] = [(name, None) for name in expected]
     has_sets_as_rows = len(sets) > len(expected)
     if not has_sets_as_rows:
-        row_heads, column_heads = column_heads, row_heads
+        row_heads, heads = heads, row_heads
         cells = [list(column) for column in zip(*cells, strict=True)]
     rows = [(*head, row) for head, row in zip(row_heads, cells, strict=True)]
-    return Coverage(column_heads, rows, has_sets_as_rows, missed)
+    return {"heads": heads, "rows": rows, "has_sets_as_rows": has_sets_as_rows, "missed": missed}
