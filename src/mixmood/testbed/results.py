@@ -94,7 +94,7 @@ def loaded_backbone(name: str, resolution: int | None) -> Backbone:
 
 
 def judged_values(evidence: LabelledEvidence, part: JudgedPart, algorithm: str) -> dict[str, Any]:
-    """Useful share and probe of a pool in plain values; None where something cannot be
+    """Useful share and probe of a pool in plain values; None where something cannot be measured.
 
     What the probe measures is recorded beside the gain that it expects, so that another map from
     one to the other can be applied to records.
