@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from mixmood.testbed.analysis import statistics
+from mixmood.testbed.analysis import agreement
 
 N_POOLS = 8
 N_CASES = 1000
@@ -20,9 +20,9 @@ N_RESAMPLES = 500
 DISTANCE_NOISE = 0.3
 """Relative to the spread of true distances; accuracies have the noise of each column."""
 STATISTICS = {
-    "Pearson": statistics.pearsons,
-    "Spearman": statistics.spearmans,
-    "regret": statistics.regrets,
+    "Pearson": agreement.pearsons,
+    "Spearman": agreement.spearmans,
+    "regret": agreement.regrets,
 }
 
 
@@ -48,8 +48,8 @@ def covered(n_seeds, correlation, noise, rng):
     found = {}
     for name, statistic in STATISTICS.items():
         true, point = float(statistic(*truth)[0]), float(statistic(*runs.mean(1, keepdims=True))[0])
-        make = statistics.regret_interval if name == "regret" else statistics.correlation_interval
-        ours = make(point, statistics.each_left_out(*runs, statistic))
+        make = agreement.regret_interval if name == "regret" else agreement.correlation_interval
+        ours = make(point, agreement.each_left_out(*runs, statistic))
         resampled = statistic(*(values[draws].mean(axis=1) for values in runs))
         found[name] = _holds(ours, true), _holds(np.quantile(resampled, [0.025, 0.975]), true)
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, t
 
-from mixmood.testbed.analysis.statistics import correlation_interval
+from mixmood.testbed.analysis.agreement import correlation_interval
 
 Numbers = np.ndarray
 Unit = tuple[str, int]

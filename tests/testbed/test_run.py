@@ -174,7 +174,7 @@ def test_too_few_labels_to_measure_by_are_refused_before_the_first_run(tiny):
 def test_the_cache_is_closed_when_features_cannot_be_had(tiny, tmp_path, monkeypatch):
     closed = []
     monkeypatch.setattr("mixmood.core.cache.FeatureCache.close", lambda _: closed.append(True))
-    monkeypatch.setattr("mixmood.features.sample.Extractor.read", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("mixmood.features.extract.Extractor.read", lambda *_, **__: 1 / 0)
     job = next(
         job_for(tiny, run, cache=str(tmp_path / "cache"))
         for run in runs(tiny)

@@ -129,7 +129,7 @@ def testbed_tables(
         store: The folder of the test bed's records.
         is_correlated: Refuse a store with too few cells for a correlation.
     """
-    from mixmood.testbed.analysis.statistics import LEAST_CELLS
+    from mixmood.testbed.analysis.groups import LEAST_CELLS
     from mixmood.testbed.analysis.tables import make_tables
 
     place = Store(store)

@@ -34,7 +34,8 @@ from mixmood.ranking.distance import quick_distances
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ssl.record import N_LAST, TrainingRecord
 from mixmood.testbed.config import SCRATCH, TUNED
-from mixmood.testbed.run import Job, description, drawn
+from mixmood.testbed.record import PoolShare
+from mixmood.testbed.run import Job, description, distance_plan, drawn
 
 if TYPE_CHECKING:
     from mixmood.ssl.train import Trained
@@ -48,17 +49,6 @@ def distances_between(labelled: Array, pool: Array, plan: RankingPlan) -> dict[s
     order = rng_for(plan.seed, "order", "labelled").permutation(len(labelled))
     some = pool[: plan.sample_size * plan.draws]
     return {**quick_distances(labelled[order], some, plan, N_PERMUTATIONS)}
-
-
-def distance_plan(job: Job) -> RankingPlan:
-    """The plan of a job's distances, fitted to its number of labelled images."""
-    section = job.config.distances
-    return RankingPlan(
-        measures=tuple(section.measures),
-        sample_size=section.sample_size,
-        draws=section.draws,
-        seed=job.run.seed,
-    ).fitted(job.run.n_labelled)
 
 
 def sample_of(job: Job, images: Pixels, network: Backbone) -> Sample:
@@ -101,11 +91,7 @@ def judged_values(evidence: LabelledEvidence, part: JudgedPart, algorithm: str) 
     """
     share = probe = None
     if (estimate := part.share) is not None:
-        share = {
-            "share": estimate.share,
-            "interval": estimate.interval,
-            "is_trustworthy": estimate.is_trustworthy,
-        }
+        share = {name: getattr(estimate, name) for name in PoolShare.model_fields}
     if not evidence.why_no_gain:
         # An algorithm without a map to points has the default probe of `mixmood rank`.
         probed = algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]

@@ -13,6 +13,7 @@ from typing import Any
 from mixmood.core.errors import InputError, MixmoodError, OptionError
 from mixmood.core.version import __version__, package_version
 from mixmood.data.splits import Split, check_split, data_fingerprint, draw_split
+from mixmood.ranking.plan import RankingPlan
 from mixmood.testbed.cells import Run
 from mixmood.testbed.config import FROZEN, Config
 from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
@@ -47,12 +48,9 @@ def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) 
 
 def check_data(jobs: Iterable[Job]) -> None:
     """Refuse cells for which data sets or pools are too small; only one seed is checked."""
-    from mixmood.ranking.plan import RankingPlan
-
     for cell, job in {job.run.cell: job for job in reversed(list(jobs))}.items():
-        section, n_pool = job.config.distances, cell.n_unlabelled or job.config.split.n_unlabelled
-        plan = RankingPlan(measures=tuple(section.measures), sample_size=section.sample_size)
-        size = 0 if cell.is_supervised else plan.fitted(cell.n_labelled).sample_size
+        n_pool = cell.n_unlabelled or job.config.split.n_unlabelled
+        size = 0 if cell.is_supervised else distance_plan(job).sample_size
         if n_pool < size:
             raise OptionError(
                 f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples "
@@ -60,6 +58,17 @@ def check_data(jobs: Iterable[Job]) -> None:
                 f"at most {n_pool}, or split.n_unlabelled at least {size}."
             )
         check_split(job.run.scenario(job.config), job.home)
+
+
+def distance_plan(job: Job) -> RankingPlan:
+    """The plan of a job's distances, fitted to its number of labelled images."""
+    section = job.config.distances
+    return RankingPlan(
+        measures=tuple(section.measures),
+        sample_size=section.sample_size,
+        draws=section.draws,
+        seed=job.run.seed,
+    ).fitted(job.run.n_labelled)
 
 
 def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:

@@ -113,16 +113,20 @@ def figures(tables: Tables) -> dict[str, bytes]:
     """The figures by file name: accuracy against distance by each measure, and against percent."""
     from matplotlib import rc_context
 
-    choices = Choices.of(tables)
+    choices, made = Choices.of(tables), {}
     # A dollar sign in a name must not start a formula; letters missing in the font do not warn.
-    with rc_context({"text.parse_math": False}), warnings.catch_warnings():
+    # Without a date and with fixed ids, the same numbers give the same file.
+    own = rc_context({"text.parse_math": False, "svg.hashsalt": "mixmood"})
+    with own, warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+")
-        drawn = {
-            f"accuracy_against_{name}": _drawn(tables, choices, name)
-            for name in (*choices.values["measure"], PERCENT)
-        }
-        every = [(name, one, kind) for name, one in drawn.items() for kind in FORMATS]
-        return {f"{name}.{kind}": _saved(one, kind) for name, one, kind in every}
+        for name in (*choices.values["measure"], PERCENT):
+            figure = _drawn(tables, choices, name)
+            for form in FORMATS:
+                buffer = io.BytesIO()
+                metadata = {"Date": None} if form == "svg" else {"Software": None}
+                figure.savefig(buffer, format=form, dpi=120, metadata=metadata)
+                made[f"accuracy_against_{name}.{form}"] = buffer.getvalue()
+    return made
 
 
 def _drawn(tables: Tables, choices: Choices, against: str) -> "Figure":
@@ -179,14 +183,3 @@ def _lines(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:
         style = "-." if row.algorithm == "supervised-updates" else ":"
         axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
     axes.set_xlabel("out-of-distribution images, % of the pool")
-
-
-def _saved(figure: "Figure", form: str) -> bytes:
-    from matplotlib import rc_context
-
-    buffer = io.BytesIO()
-    # Without a date and with fixed ids, the same numbers give the same file.
-    with rc_context({"svg.hashsalt": "mixmood"}):
-        metadata = {"Date": None} if form == "svg" else {"Software": None}
-        figure.savefig(buffer, format=form, dpi=120, metadata=metadata)
-    return buffer.getvalue()

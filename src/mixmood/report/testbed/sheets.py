@@ -8,9 +8,8 @@ from mixmood.core.files import csv_text
 from mixmood.core.text import check_name, counted
 from mixmood.report.testbed.page import Choices, line_key, pivoted, value_of
 from mixmood.report.text import side_by_side, with_spread
-from mixmood.testbed.analysis.agreement import ARMS
+from mixmood.testbed.analysis.agreement import ARMS, Interval
 from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
 from mixmood.testbed.cells import SUPERVISED, Cell
 

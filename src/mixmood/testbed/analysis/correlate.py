@@ -12,8 +12,8 @@ import numpy as np
 
 from mixmood.core.errors import InputError, errors_as
 from mixmood.core.text import listed
-from mixmood.testbed.analysis.groups import PoolKey
-from mixmood.testbed.analysis.statistics import LEAST_CELLS, pearsons, regrets, spearmans
+from mixmood.testbed.analysis.agreement import pearsons, regrets, spearmans
+from mixmood.testbed.analysis.groups import LEAST_CELLS, PoolKey
 
 KEYS = ("task", "n_labelled", "measure", "algorithm", "contamination", "regime", "n_unlabelled")
 

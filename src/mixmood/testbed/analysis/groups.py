@@ -8,12 +8,12 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.statistics import LEAST_CELLS
 from mixmood.testbed.cells import Cell
 from mixmood.testbed.config import SCRATCH, Regime
 from mixmood.testbed.plan import Choice
 from mixmood.testbed.record import RunRecord
 
+LEAST_CELLS = 3  # two cells always have a correlation of +1 or -1
 SHARE, GAIN = "useful share", "probe"
 PREDICTORS = (SHARE, GAIN)
 """Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version
