@@ -1,8 +1,4 @@
-"""The record of a run: typed, checked when it is read, and written as JSON.
-
-A record may come from another machine or a damaged disk. Missing values and values of a wrong type
-are reported with the name of the file, before a table uses them.
-"""
+"""The record of a run, which may come from another machine: checked before a table uses it."""
 
 from typing import Annotated, Any, Self, get_args
 

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 from threadpoolctl import threadpool_limits
 
-from mixmood.core.arrays import Array, Codes
+from mixmood.core.arrays import Array
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Recorder
@@ -55,26 +55,6 @@ def sample_of(job: Job, images: Pixels, network: Backbone) -> Sample:
     """Images in the given order, in the view of the backbone; cached if the job has a cache."""
     with open_cache(job.cache, Recorder()) or nullcontext() as kept:
         return Extractor(network, 1, kept).read(ImageArray(images, "images"))
-
-
-def chosen_network(job: Job, images: Pixels, labels: Codes) -> Backbone:
-    """The backbone of heads, in the view that was asked for or that the labelled images choose."""
-    section = job.config.frozen
-    side = section.resolution if isinstance(section.resolution, int) else None
-    name, network = section.backbone, loaded_backbone(section.backbone, side)
-    views = network.views(section.resolution, section.depth)
-    view = views[-1]
-    if len(views) > 1:
-        pool, rows = ImageArray(images, "images"), range(min(len(images), MOST_JUDGED))
-        wanted = [BackboneView(name, one) for one in views]
-        with open_cache(job.cache, Recorder()) or nullcontext() as kept:
-            found = Extractor(None, 1, kept).read_views({name: network}, wanted, pool, rows)
-        features = {one: sample.features for one, sample in found.items()}
-        # Without a class of two images nothing can be compared: the largest view is used.
-        with suppress(InputError):
-            evidence = ViewEvidence(features, labels[: len(rows)], found[wanted[0]].digests)
-            view = evidence.choice.chosen.view
-    return network.at(view, with_last=True)
 
 
 @cache
@@ -122,7 +102,22 @@ class FrozenPool:
     @cached_property
     def network(self) -> Backbone:
         """The backbone, in the view that was asked for or that the labelled images choose."""
-        return chosen_network(self.job, self.split.labelled, self.split.labels)
+        section, images = self.job.config.frozen, self.split.labelled
+        side = section.resolution if isinstance(section.resolution, int) else None
+        name, network = section.backbone, loaded_backbone(section.backbone, side)
+        views = network.views(section.resolution, section.depth)
+        view = views[-1]
+        if len(views) > 1:
+            pool, rows = ImageArray(images, "images"), range(min(len(images), MOST_JUDGED))
+            wanted = [BackboneView(name, one) for one in views]
+            with open_cache(self.job.cache, Recorder()) or nullcontext() as kept:
+                found = Extractor(None, 1, kept).read_views({name: network}, wanted, pool, rows)
+            features = {one: sample.features for one, sample in found.items()}
+            labels, digests = self.split.labels[: len(rows)], found[wanted[0]].digests
+            # Without a class of two images nothing can be compared: the largest view is used.
+            with suppress(InputError):
+                view = ViewEvidence(features, labels, digests).choice.chosen.view
+        return network.at(view, with_last=True)
 
     @cached_property
     def labelled(self) -> Sample:

@@ -73,7 +73,14 @@ class Store:
             head = {"schema": SCHEMA, "config": config.model_dump(mode="json")}
             write_atomic(place / HEAD, json.dumps(head, indent=1) + "\n")
         store = cls(place)
-        store._check_protocol(config)
+        ours, theirs = config.protocol(), store.config.protocol()
+        for section, values in ours.items():
+            for key, value in values.items():
+                if theirs[section][key] != value:
+                    raise InputError(
+                        f"The store {place} holds runs of another protocol: {section}.{key} is "
+                        f"{theirs[section][key]!r} there and {value!r} here. Name another --store."
+                    )
         for name in ("runs", "failed"):
             make_folder(place / name)
         return store
@@ -145,17 +152,6 @@ class Store:
 
     def _path(self, key: str, failed: bool) -> Path:
         return self.folder / ("failed" if failed else "runs") / f"{key}.json"
-
-    def _check_protocol(self, config: Config) -> None:
-        ours, theirs = config.protocol(), self.config.protocol()
-        for section, values in ours.items():
-            for key, value in values.items():
-                if theirs[section][key] != value:
-                    raise InputError(
-                        f"The store {self.folder} holds runs of another protocol: {section}.{key} "
-                        f"is {theirs[section][key]!r} there and {value!r} here. "
-                        "Name another --store."
-                    )
 
 
 def _record(path: Path, kind: type[R]) -> R:

@@ -3,7 +3,7 @@
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,21 @@ def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) ->
     for key, accuracy in _by_key(accuracies).items():
         for other_key, distance in distance_of.items():
             pairs = list(zip(key, other_key, strict=True))
-            cells = sorted(accuracy.keys() & distance.keys())
-            is_same = all(None in pair or pair[0] == pair[1] for pair in pairs)
-            if not is_same or len(cells) < LEAST_CELLS:
+            if not all(None in pair or pair[0] == pair[1] for pair in pairs):
                 continue
-            _check_views([by_pool[cell] for by_pool in (accuracy, distance) for cell in cells])
+            cells = sorted(accuracy.keys() & distance.keys())
+            if len(cells) < LEAST_CELLS:
+                continue
+            seen = [by_pool[cell].view for by_pool in (accuracy, distance) for cell in cells]
+            # Rows that name no view fit every view.
+            views = list(dict.fromkeys(view for view in seen if view))
+            if views and not set.intersection(*(set(view.split("; ")) for view in views)):
+                task = accuracy[cells[0]].task
+                raise InputError(
+                    f"{task} was measured in different views: {listed(views)}. Accuracies and "
+                    "distances can be compared in the same view only: make both tables from one "
+                    "store."
+                )
             x, y = (np.array([[by[cell].mean for cell in cells]]) for by in (distance, accuracy))
             pearson, spearman = (float(statistic(x, y)[0]) for statistic in (pearsons, spearmans))
             highest = max(percent for _, percent in cells)
@@ -105,16 +115,6 @@ def _by_key(rows: Iterable[CellMean]) -> dict[tuple[Any, ...], dict[PoolKey, Cel
         if percent > 0:
             cells[row.pool] = row
     return found
-
-
-def _check_views(rows: Sequence[CellMean]) -> None:
-    """Refuse rows that have no view in common; rows that name none fit every view."""
-    views = list(dict.fromkeys(row.view for row in rows if row.view))
-    if views and not set.intersection(*(set(view.split("; ")) for view in views)):
-        raise InputError(
-            f"{rows[0].task} was measured in different views: {listed(views)}. Accuracies and "
-            "distances can be compared in the same view only: make both tables from one store."
-        )
 
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
