@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-WIDE_RATIO = 12
-"""If the farthest pool is more times as far as the nearest, the axis is spaced by square roots."""
+WIDE_RATIO = 12  # if the farthest pool is more times as far as the nearest: by square roots
 STEPS = (1, 2, 2.5, 5, 10)  # times a power of ten: the distances between values along an axis
 
 

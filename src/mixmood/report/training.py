@@ -28,8 +28,7 @@ class TrainingPictures:
 
     labelled: str  # the name of the labelled set
     mistakes: tuple[Mistakes, ...]  # the most frequent first
-    surest: Mapping[str, tuple[Tile, ...]]
-    """The pool images with the highest confidence, for each class."""
+    surest: Mapping[str, tuple[Tile, ...]]  # of the pool, for each class
 
 
 def training_page(

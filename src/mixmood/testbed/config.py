@@ -94,8 +94,7 @@ class _RecipeSection(_Section):
     learning_rate: float = Recipe.learning_rate
     weight_decay: float = Recipe.weight_decay
     augment: str = Recipe.augment
-    settings: dict[str, dict[str, TomlValue]] = {}
-    """For each algorithm, the values that differ from its defaults."""
+    settings: dict[str, dict[str, TomlValue]] = {}  # by algorithm, what its defaults are not
 
     @model_validator(mode="after")
     def _is_a_recipe(self) -> Self:

@@ -156,8 +156,7 @@ class StoreStatus:
     n_runs: int  # runs that its file asks for
     n_done: int
     failures: tuple[FailedRun, ...]
-    driver: Status | None
-    """The state of the process that works on the store now; None if there is none."""
+    driver: Status | None  # of the process that works on the store now, if there is one
 
     @classmethod
     def of(cls, store: Store) -> "StoreStatus":

@@ -28,8 +28,7 @@ LEAST_BAR = 10  # a narrower bar cannot be read and is left out
 LEAST_NAME = 12  # the bar is left out where it would leave names less than this width
 GAP = 2  # spaces between columns
 INTERVAL = "95 % interval"
-OPTIONAL = ("images", "ranks", "p (Holm)", "P(nearest)")
-"""Columns that are left out, in this order, if the terminal is too narrow for all."""
+OPTIONAL = ("images", "ranks", "p (Holm)", "P(nearest)")  # left out first in narrow terminals
 STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure": ""}
 
 
@@ -203,8 +202,7 @@ def _chance(share: float) -> str:
     return "< 0.01" if share < 0.01 else f"{share:.2f}"
 
 
-MOST_POOLS = 8
-"""Pools whose warnings or advice are explained; with hundreds, they would hide the result."""
+MOST_POOLS = 8  # whose warnings or advice are explained; hundreds would hide the result
 IN_FULL = "--json or --html"
 
 

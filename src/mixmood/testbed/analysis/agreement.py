@@ -21,8 +21,7 @@ from mixmood.testbed.plan import Choice
 from mixmood.testbed.record import RunRecord
 
 Interval = tuple[float, float] | None
-Statistic = Callable[[Array, Array], Array]
-"""Distances and accuracies, both of shape (rows, cells), to one number for each row."""
+Statistic = Callable[[Array, Array], Array]  # distances, accuracies (rows, cells) to (rows,)
 
 LEAST_SEEDS = 3  # with fewer seeds the interval would be as wide as the scale
 COVERAGE = 0.95

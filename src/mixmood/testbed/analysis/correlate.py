@@ -41,12 +41,9 @@ class Agreement:
     task: str
     n_labelled: int
     measure: str
-    pearson: float | None
-    """Linear correlation over all cells, None if undefined; outliers (noise) can dominate it."""
+    pearson: float | None  # over all cells, None if undefined; outliers (noise) can dominate it
     spearman: float | None  # correlation of the ranks over all cells, None if undefined
-    regret_points: float
-    """Accuracy lost, in points, by training with the nearest source instead of the best one, among
-    the sources at the highest percentage."""
+    regret_points: float  # lost with the nearest source, not the best, at the highest percentage
     n_cells: int
     algorithm: str | None = None
     contamination: str | None = None

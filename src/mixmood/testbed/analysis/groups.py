@@ -59,11 +59,9 @@ class Group:
 
     key: GroupKey
     cells: list[PoolKey]
-    seeds: list[int]
-    """The seeds that all cells have, so that cells are compared over the same splits."""
+    seeds: list[int]  # that all cells have, so that cells are compared over the same splits
     accuracies: Array
-    values: dict[str, Array]
-    """Distances by measure, or the PREDICTORS for which all runs have a value."""
+    values: dict[str, Array]  # by measure, or by those of PREDICTORS that all runs have
 
 
 def groups(records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures") -> list[Group]:

@@ -215,9 +215,6 @@ def _p(value: float) -> str:
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, list[str]]:
-    found = grouped(
-        pair
-        for record in records
-        for pair in {"mixmood": record.mixmood, **record.versions}.items()
-    )
+    every = ({"mixmood": record.mixmood, **record.versions} for record in records)
+    found = grouped(pair for versions in every for pair in versions.items())
     return {name: sorted(set(versions)) for name, versions in found.items()}

@@ -41,8 +41,7 @@ class AccuracyRow(Cell):
     accuracy_spread: float | None
     n_runs: int
     view: str | None = None  # the views of the runs; None for networks
-    is_best: bool = False
-    """Whether no cell of the same task, number of labels and regime has a higher mean."""
+    is_best: bool = False  # among the cells of the same task, number of labels and regime
     paper: float | None = None  # the paper's number, if it was requested and exists; also below
 
 
