@@ -2,6 +2,14 @@
 
 import gc
 import os
+from pathlib import Path
+
+import pytest
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
 
 # Read by the libraries when they are first imported, and by every process that a test starts.
 # Two processes of two threads each would wait for one another on two cores.
@@ -30,6 +38,19 @@ def pytest_addoption(parser):
         action="store_true",
         help="Write what the examples of the documentation print into its pages.",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Processes collect one after another: what the first compiles, the next ones find compiled.
+
+    In a fresh clone each would rewrite the assertions of all tests. Types are checked meanwhile.
+    """
+    if fcntl is None or not hasattr(session.config, "workerinput"):
+        return (yield)
+    with Path(__file__).open() as own_file:
+        fcntl.flock(own_file, fcntl.LOCK_EX)
+        return (yield)
 
 
 gc.disable()  # what imports make stays: see below
