@@ -152,7 +152,12 @@ def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # n
         # Another process may have made it in the meantime.
         if pack.is_file():
             return pack
-        _check_space(entry, home)
+        wanted = entry.n_bytes + entry.n_images * math.prod(entry.shape)
+        if (free := shutil.disk_usage(home).free) < wanted:
+            raise OutputError(
+                f"'{entry.name}' needs {wanted // 2**20} MB in {home}; {free // 2**20} MB are "
+                "free. Make room, or name another folder in MIXMOOD_DATA."
+            )
         paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
         content = unpack(entry.form, paths, entry.shape)
         sweep(home, pack.name)
@@ -200,16 +205,6 @@ def _found(file: RemoteFile, home: Path) -> Path | None:
             "wanted. Delete it or move it away."
         )
     return path
-
-
-def _check_space(entry: DataSet, home: Path) -> None:
-    wanted = entry.n_bytes + entry.n_images * math.prod(entry.shape)
-    free = shutil.disk_usage(home).free
-    if free < wanted:
-        raise OutputError(
-            f"'{entry.name}' needs {wanted // 2**20} MB in {home}; {free // 2**20} MB are free. "
-            "Make room, or name another folder in MIXMOOD_DATA."
-        )
 
 
 def _fetch(file: RemoteFile, folder: Path, progress: Listener) -> Path:

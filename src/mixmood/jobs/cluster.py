@@ -35,10 +35,26 @@ class RaySpread:
         """The outcomes of all calls as they finish; n_jobs 0 runs as many at once as possible."""
         if not calls:
             return
-        ray = self.connected(n_jobs)
+        ray, n_threads = self.connected(n_jobs), calls[0].n_threads
+        waiting, running = iter(calls), dict[Any, Call]()
         try:
-            at_once = n_jobs or max(1, int(ray.cluster_resources()["CPU"] / calls[0].n_threads))
-            yield from self._outcomes(ray, calls, at_once, on_start)
+            at_once = n_jobs or max(1, int(ray.cluster_resources()["CPU"] / n_threads))
+            remote = ray.remote(
+                num_cpus=n_threads, num_gpus=self.gpus_per_run, max_retries=MOST_RETRIES
+            )(compute)
+            while True:
+                while len(running) < at_once and (call := next(waiting, None)) is not None:
+                    on_start(call)
+                    running[remote.remote(call)] = call
+                if not running:
+                    return
+                (ready,), _ = ray.wait(list(running), num_returns=1)
+                call = running.pop(ready)
+                try:
+                    yield ray.get(ready)
+                except ray.exceptions.RayError as error:
+                    # The worker died at every retry; only this call fails.
+                    yield Outcome(call.key, error=error)
         finally:
             ray.shutdown()
 
@@ -62,28 +78,6 @@ class RaySpread:
                 "busy, or use the backend local."
             ) from error
         return ray
-
-    def _outcomes(
-        self, ray: Any, calls: Sequence[Call], at_once: int, on_start: Callable[[Call], None]
-    ) -> Iterator[Outcome]:
-        remote = ray.remote(
-            num_cpus=calls[0].n_threads, num_gpus=self.gpus_per_run, max_retries=MOST_RETRIES
-        )(compute)
-        waiting = iter(calls)
-        running: dict[Any, Call] = {}
-        while True:
-            while len(running) < at_once and (call := next(waiting, None)) is not None:
-                on_start(call)
-                running[remote.remote(call)] = call
-            if not running:
-                return
-            (ready,), _ = ray.wait(list(running), num_returns=1)
-            call = running.pop(ready)
-            try:
-                yield ray.get(ready)
-            except ray.exceptions.RayError as error:
-                # The worker died at every retry; only this call fails.
-                yield Outcome(call.key, error=error)
 
 
 def _check_answers(address: str | None) -> None:

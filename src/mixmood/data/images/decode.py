@@ -106,14 +106,14 @@ def decode_squares(
     """
     with QUIET, errors_as(UnreadableImageError, f"{where}: cannot be decoded"):
         known: dict[tuple[int, int] | None, Picture] = {}
-        return [_square(_decoded(raw, side, pixel_range, known), side) for side in sides]
-
-
-def _square(pixels: Picture, side: int) -> Picture:
-    if pixels.shape[:2] == (side, side):
-        return pixels
-    image = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
-    return np.asarray(image)
+        squares = []
+        for side in sides:
+            pixels = _decoded(raw, side, pixel_range, known)
+            if pixels.shape[:2] != (side, side):
+                image = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
+                pixels = np.asarray(image)
+            squares.append(pixels)
+        return squares
 
 
 def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
@@ -237,7 +237,12 @@ def _from_array(pixels: NDArray[Any], pixel_range: PixelRange | None = None) -> 
         raise ValueError(f"it has no pixels (shape {pixels.shape})")
     if pixels.shape[0] * pixels.shape[1] > MAX_PIXELS:
         raise ValueError(f"shape {pixels.shape} is more than {MAX_PIXELS} pixels")
-    return _to_rgb(to_eight_bits(pixels, pixel_range))
+    grey_or_colour = to_eight_bits(pixels, pixel_range)
+    if pixels.ndim == 3 and pixels.shape[2] in (2, 4):  # with transparency
+        return np.array(_to_rgb_image(Image.fromarray(grey_or_colour), None))
+    if pixels.ndim == 2 or pixels.shape[2] == 1:
+        return np.repeat(grey_or_colour.reshape(*pixels.shape[:2], 1), 3, axis=2)
+    return np.ascontiguousarray(grey_or_colour)
 
 
 def to_eight_bits(values: NDArray[Any], pixel_range: PixelRange | None = None) -> NDArray[np.uint8]:
@@ -274,19 +279,6 @@ def check_unit_range(values: NDArray[Any]) -> None:
             f"float pixels must be finite and in 0..1, got {low:g} to {high:g}; "
             "divide by the largest possible value, or convert to uint8"
         )
-
-
-def _to_rgb(pixels: NDArray[np.uint8]) -> Picture:
-    if pixels.ndim == 2:
-        pixels = pixels[:, :, None]
-    channels = pixels.shape[2]
-    if channels in (2, 4):
-        alpha = pixels[:, :, -1:].astype(np.uint32)
-        colour = pixels[:, :, :-1].astype(np.uint32)
-        pixels = ((colour * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
-    if pixels.shape[2] == 1:
-        pixels = np.repeat(pixels, 3, axis=2)
-    return np.ascontiguousarray(pixels)
 
 
 THUMBNAIL_SIDE = 64

@@ -105,7 +105,19 @@ class ImageArray(_RowPool, ImageSource):
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse an array of another shape or type, and floats not in 0..1 (up to 256 MiB)."""
-        _check_image_shape(rows.shape, name)
+        shape = rows.shape
+        wanted = (
+            f"{name}: images must be an array of shape (n, height, width) or (n, height, width, c) "
+            f"with c 1, 3 or 4; got shape {shape}."
+        )
+        if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in (1, 3, 4)):
+            is_first = len(shape) == 4 and shape[1] in (1, 3, 4)
+            hint = " Move the channels to the end: np.moveaxis(images, 1, 3)." if is_first else ""
+            raise ShapeError(wanted + hint)
+        if len(shape) == 3 and shape[2] in (3, 4) and shape[1] >= _SMALLEST_PICTURE:
+            raise ShapeError(f"{wanted} It looks like one picture: give it as images[None].")
+        if 0 in shape:
+            raise InputError(f"{name}: the array has no images (shape {shape}).")
         if not (rows.dtype.kind in "bf" or (rows.dtype.kind == "u" and rows.dtype.itemsize <= 2)):
             raise InputError(
                 f"{name}: pixels must be uint8, uint16, bool or float in 0..1, got {rows.dtype}. "
@@ -173,21 +185,6 @@ def array_pool(rows: RowStore, name: str, labels: Labels | None = None) -> Pool:
     if len(rows.shape) == 2 and rows.dtype.kind == "f":
         return FeatureArray(rows, name, labels)
     return ImageArray(rows, name, labels)
-
-
-def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
-    wanted = (
-        f"{name}: images must be an array of shape (n, height, width) or (n, height, width, c) "
-        f"with c 1, 3 or 4; got shape {shape}."
-    )
-    if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in (1, 3, 4)):
-        is_first = len(shape) == 4 and shape[1] in (1, 3, 4)
-        hint = " Move the channels to the end: np.moveaxis(images, 1, 3)." if is_first else ""
-        raise ShapeError(wanted + hint)
-    if len(shape) == 3 and shape[2] in (3, 4) and shape[1] >= _SMALLEST_PICTURE:
-        raise ShapeError(f"{wanted} It looks like one picture: give it as images[None].")
-    if 0 in shape:
-        raise InputError(f"{name}: the array has no images (shape {shape}).")
 
 
 def _checked_blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:

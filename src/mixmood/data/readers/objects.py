@@ -40,7 +40,12 @@ def open_object(what: Any, name: str | None) -> Pool:
     if isinstance(what, Image.Image):
         return from_list([what], name or "image")
     if hasattr(what, "iloc") and (at_path := _column_of(what, PATH_COLUMNS)) is not None:
-        return _from_table(what, at_path, name or "table")
+        name, labels = name or "table", None
+        label = _column_of(what, LABEL_COLUMNS)
+        # As in a list, a table with a blank label has no classes.
+        if label is not None and not what[label].isna().any():
+            labels = labels_from_values(np.asarray(what[label]), name)
+        return FileList(what[at_path], name, labels, what)
     is_pair = _is_array_and_labels(what)
     if (rows := as_array(what[0] if is_pair else what)) is not None:
         name = name or "array"
@@ -200,14 +205,6 @@ def _from_paths(items: Sequence[Any], name: str) -> FileList | None:
     return FileList(paths, name, labels_from_values(np.asarray(classes), name))
 
 
-def _from_table(table: Any, at_path: Any, name: str) -> FileList:
-    """A pool of a table, as of pandas; as in a list, one with a blank label has no classes."""
-    label, labels = _column_of(table, LABEL_COLUMNS), None
-    if label is not None and not table[label].isna().any():
-        labels = labels_from_values(np.asarray(table[label]), name)
-    return FileList(table[at_path], name, labels, table)
-
-
 def _column_of(table: Any, usual: Sequence[str]) -> Any:
     """The column with the first of these names; None if there is none."""
     known = {str(one).strip().lower(): one for one in getattr(table, "columns", ())}
@@ -288,21 +285,19 @@ def open_hub(text: str, name: str | None) -> ObjectSource:
             f"A data set of the hub is written hf://NAME, hf://NAME:SPLIT or "
             f"hf://NAME@CONFIG:SPLIT, got '{text}'."
         )
-    where = parts[1]
-    dataset = _load(where, options.get("@"), options.get(":", "train"))
-    return _from_hugging_face(dataset, name or where.rstrip("/").rpartition("/")[2])
-
-
-def _load(where: str, config: str | None, split: str) -> Any:
+    where, config, split = parts[1], options.get("@"), options.get(":", "train")
+    name = name or where.rstrip("/").rpartition("/")[2]
     with needing(f"Reading {HUB_PREFIX}", "hub"):
         import datasets
     start = f"Cannot open the data set {where}, configuration {config or 'default'}, split {split}"
     with errors_as(InputError, start, names_class=True):
         if any((Path(where) / file).is_file() for file in ("state.json", "dataset_dict.json")):
             loaded = datasets.load_from_disk(where)
-            return loaded[split] if isinstance(loaded, dict) else loaded
-        with _offline_if_unreachable(datasets, is_remote=not Path(where).is_dir()):
-            return datasets.load_dataset(where, config, split=split)
+            dataset = loaded[split] if isinstance(loaded, dict) else loaded
+        else:
+            with _offline_if_unreachable(datasets, is_remote=not Path(where).is_dir()):
+                dataset = datasets.load_dataset(where, config, split=split)
+    return _from_hugging_face(dataset, name)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,11 @@ def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
     """The columns of a table; InputError without images, OptionError without the one wanted."""
     from pyarrow.types import is_binary, is_large_binary, is_struct
 
-    features = _hugging_face_features(schema)
+    # How Hugging Face describes the columns; the metadata may have none, or be of another kind.
+    features: dict[str, dict[str, Any]] = {}
+    with suppress(AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        found = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        features = {name: kind for name, kind in found.items() if isinstance(kind, dict)}
     stated = {name: kind.get("_type") for name, kind in features.items()}
     types = {field.name: field.type for field in schema}
     structs = [n for n, t in types.items() if is_struct(t) and t.get_field_index("bytes") >= 0]
@@ -65,15 +69,6 @@ def _may_be_classes(kind: Any) -> bool:
         return _may_be_classes(kind.value_type)
     is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     return bool(is_text or types.is_integer(kind) or types.is_boolean(kind))
-
-
-def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
-    """The Hugging Face description of each column; empty if the metadata has none."""
-    try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"].items()
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        return {}
-    return {name: stated for name, stated in features if isinstance(stated, dict)}
 
 
 _MAX_GROUP_BYTES = 2 * 2**30

@@ -43,7 +43,14 @@ class ZipSource(ArchiveSource):
             raise UnreadableImageError(f"{where}: no member of the archive starts at its offset.")
         data = read_at(self._path, offset + _LOCAL.size + n_name + n_extra, packed, where)
         with errors_as(UnreadableImageError, f"{where}: cannot be unpacked"):
-            data = _unpack(data, size, method)
+            if method == zipfile.ZIP_DEFLATED:
+                data = inflate(data, size)
+            elif method != zipfile.ZIP_STORED:
+                raise ValueError(
+                    f"compression method {method} is not supported, only stored and deflated"
+                )
+            if len(data) != size:
+                raise ValueError(f"{size} bytes promised, {len(data)} stored")
             if zlib.crc32(data) != crc:
                 raise ValueError("its checksum is wrong")
         return data
@@ -60,24 +67,9 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[bytes, bool, tuple[int,
         name = info.filename.replace("\\", "/").encode("utf-8", "surrogateescape")
         sizes = info.header_offset, info.compress_size, info.file_size
         row = (*sizes, info.CRC, info.compress_type, info.flag_bits)
-        yield name, is_image_path(name) or _is_dicom_inside(archive, name, info), row
-
-
-def _is_dicom_inside(archive: zipfile.ZipFile, name: bytes, info: zipfile.ZipInfo) -> bool:
-    """Whether a member without an image suffix starts like DICOM; False if it cannot be read."""
-    if not may_be_dicom_path(name):
-        return False
-    # Encrypted, damaged, or of an unknown compression: each is another kind of error.
-    with suppress(Exception), archive.open(info) as file:
-        return is_dicom(file.read(DICOM_START))
-    return False
-
-
-def _unpack(data: bytes, size: int, method: int) -> bytes:
-    if method == zipfile.ZIP_DEFLATED:
-        return inflate(data, size)
-    if method != zipfile.ZIP_STORED:
-        raise ValueError(f"compression method {method} is not supported, only stored and deflated")
-    if len(data) != size:
-        raise ValueError(f"{size} bytes promised, {len(data)} stored")
-    return data
+        is_image = is_image_path(name)
+        if not is_image and may_be_dicom_path(name):
+            # Encrypted, damaged, or of an unknown compression: each is another kind of error.
+            with suppress(Exception), archive.open(info) as file:
+                is_image = is_dicom(file.read(DICOM_START))
+        yield name, is_image, row
