@@ -22,7 +22,7 @@ from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.data.readers.array import open_idx, open_npy, open_npz
 from mixmood.data.readers.dicom import with_frames
 from mixmood.data.readers.files import FolderSource, ManifestSource
-from mixmood.data.readers.kept import is_kept_list, open_kept
+from mixmood.data.readers.kept import open_kept
 from mixmood.data.readers.noise import open_noise
 from mixmood.data.readers.objects import HUB_PREFIX, FileList, as_array, open_hub, open_object
 from mixmood.data.readers.parquet import ParquetSource
@@ -134,8 +134,9 @@ def _open_path(
                 "labels.csv, CSV files and Parquet files have columns."
             )
         return opener(path, name, label)
-    if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
-        return open_kept(path, name, lambda base: _opened(base, None, 0, cache, "pool"))
+    if opener in (ManifestSource, ParquetSource):
+        kept = open_kept(path, name, lambda base: _opened(base, None, 0, cache, "pool"))
+        return opener(path, name) if kept is None else kept
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
@@ -214,9 +215,7 @@ def open_candidates(
 
     A broken pool is set aside. A path that does not exist is an error: it is probably mistyped.
     """
-    pools: dict[str, Pool] = {}
-    given: dict[str, Any] = {}
-    set_aside: dict[str, str] = {}
+    opened = OpenedCandidates({}, {}, {})
     for number, (name, what) in enumerate(_named(candidates), start=1):
         try:
             fixed = with_noise_settings(what, labelled, seed)
@@ -226,19 +225,20 @@ def open_candidates(
                 raise
             is_path = isinstance(what, str | os.PathLike)
             called = shown_name(name or (str(what) if is_path else f"pool {number}"))
-            _check_new(called, pools, set_aside)
-            set_aside[called] = str(error)
+            _check_new(called, opened)
+            opened.set_aside[called] = str(error)
             continue
-        paths = [x for x in (given.get(pool.name), what) if isinstance(x, str | os.PathLike)]
+        both = (opened.given.get(pool.name), what)
+        paths = [one for one in both if isinstance(one, str | os.PathLike)]
         if len(paths) == 2 and Path(paths[0]).absolute() == Path(paths[1]).absolute():
             raise OptionError(f"The pool '{pool.name}' is given twice. Give it once.")
-        _check_new(pool.name, pools, set_aside)
-        pools[pool.name], given[pool.name] = pool, what
-    return OpenedCandidates(pools, given, set_aside)
+        _check_new(pool.name, opened)
+        opened.pools[pool.name], opened.given[pool.name] = pool, what
+    return opened
 
 
-def _check_new(name: str, *known: Mapping[str, object]) -> None:
-    if any(name in names for names in known):
+def _check_new(name: str, known: OpenedCandidates) -> None:
+    if name in known.pools or name in known.set_aside:
         raise OptionError(
             f"Two pools are called '{name}'. Name them: NAME=PATH on the command "
             "line, a dictionary in Python."

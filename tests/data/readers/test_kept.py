@@ -14,7 +14,7 @@ from mixmood.data.open import open_pool
 from mixmood.data.readers.kept import (
     TEXT_HEAD,
     chain_of_lists,
-    is_kept_list,
+    open_kept,
     parts_of,
     pool_reference,
 )
@@ -130,7 +130,7 @@ def test_without_pyarrow_a_parquet_file_names_the_extra(tmp_path, monkeypatch):
 
 def test_a_file_that_cannot_be_read_is_not_a_list(tmp_path):
     """It is then opened as another kind of pool, which says what is wrong."""
-    assert not is_kept_list(tmp_path / "gone.txt")
+    assert open_kept(tmp_path / "gone.txt", "gone", open_pool) is None
 
 
 @pytest.mark.parametrize("pool", ["kept.csv", "kept.csv?frames=each"])

@@ -137,11 +137,10 @@ def passed_over_notes(counts: Mapping[str, int]) -> tuple[str, ...]:
     """
     if not counts:
         return ()
-    most_first = sorted(counts.items(), key=lambda found: (-found[1], found[0]))
     named = [
         f"{count} .{suffix}" + (f" ({ADVICE[suffix]})" if suffix in ADVICE else "")
-        for suffix, count in most_first[:N_NAMED]
-    ]
+        for suffix, count in sorted(counts.items(), key=lambda found: (-found[1], found[0]))
+    ][:N_NAMED]
     total, n_more = sum(counts.values()), len(counts) - N_NAMED
     more = f" and {n_more} other kinds" if n_more > 0 else ""
     files = either_form(total, "file was", "files were")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.data.images.decode import QUIET, Raw
 from mixmood.data.images.dicom import DicomError, Frame, count_frames, is_dicom, read_frame
 from mixmood.data.images.names import EACH, MIDDLE
@@ -19,8 +19,7 @@ from mixmood.data.images.pool import ImageSource, Labels, Pool
 
 def with_frames(pool: Pool, frames: str) -> Pool:
     """The pool with the middle frame of every DICOM file, or with all frames as images."""
-    if frames not in (MIDDLE, EACH):
-        raise unknown_name("choice of frames", frames, (MIDDLE, EACH))
+    check_name("choice of frames", frames, (MIDDLE, EACH))
     if frames == MIDDLE or not isinstance(pool, ImageSource) or isinstance(pool, FramesSource):
         return pool
     return FramesSource(pool)
@@ -54,9 +53,8 @@ class FramesSource(ImageSource):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the files and of their numbers of frames."""
-        hashed = hashlib.sha256(self._files.fingerprint.encode())
-        hashed.update(self._starts.astype("<i8").tobytes())
-        return hashed.hexdigest()
+        content = self._files.fingerprint.encode() + self._starts.astype("<i8").tobytes()
+        return hashlib.sha256(content).hexdigest()
 
     @cached_property
     def labels(self) -> Labels | None:

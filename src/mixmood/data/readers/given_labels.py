@@ -27,6 +27,7 @@ from mixmood.data.readers.kept import parts_of
 N_NAMED = 5  # how many labels that are not used a warning names
 LONGEST_ROW = 4 * 1024**2  # bytes; a table that Label Studio exports has the pictures in it
 LABELLED = ""  # the key of the labelled set among the sets; a pool has its name
+Answers = Mapping[int, str]  # what was said of images of a set, by index: a label, NONE or KEEP
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class GivenLabels:
     """The labelled set with corrections and with labelled images of the pools, after all files."""
 
     labelled: Pool
-    answers: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # of each pool, by index
+    answers: Mapping[str, Answers] = field(default_factory=dict)  # of each pool
     used: tuple[str, ...] = ()  # sentences about the labels that are used
     unused: tuple[str, ...] = ()  # and about those that are not
 
@@ -218,20 +219,16 @@ class _Sets:
 
 
 def _joined(
-    labelled: Pool,
-    own: Mapping[int, str],
-    pools: Mapping[str, Pool],
-    answers: Mapping[str, Mapping[int, str]],
+    labelled: Pool, own: Answers, pools: Mapping[str, Pool], answers: Mapping[str, Answers]
 ) -> Pool:
     """The labelled set, corrected, and the images of pools that have a class now."""
     is_labelled = any(set(some.values()) - {NONE, KEEP} for some in answers.values())
     if labelled.labels is None and not own and not is_labelled:
         return labelled  # pools can be filtered by images without classes
     known = needed_labels(labelled)
-    names = [known.names[code] for code in known.codes.tolist()]
     changed = {row: label for row, label in own.items() if label != KEEP}
     kept = [row for row in range(len(labelled)) if changed.get(row) != NONE]
-    given = [changed.get(row, names[row]) for row in kept]
+    given = [changed.get(row, known.names[known.codes[row]]) for row in kept]
     parts: list[tuple[Any, Rows]] = [(labelled, np.array(kept, np.int64))]
     for name, some in answers.items():
         rows = sorted(row for row, label in some.items() if label not in (NONE, KEEP))
@@ -253,7 +250,7 @@ def _with_notes_of(pool: Pool, part: Pool) -> Pool:
 
 
 def _sentences(
-    labelled: Pool, own: Mapping[int, str], answers: Mapping[str, Mapping[int, str]], n_again: int
+    labelled: Pool, own: Answers, answers: Mapping[str, Answers], n_again: int
 ) -> Iterator[str]:
     known = labelled.labels or Labels(np.empty(0, np.int32), ())
     n_none = sum(label == NONE for label in own.values())

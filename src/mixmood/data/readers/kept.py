@@ -39,11 +39,6 @@ class KeptRow(NamedTuple):
     pool: str
 
 
-def is_kept_list(path: Path) -> bool:
-    """Whether a text, CSV or Parquet file was written by `mixmood filter`."""
-    return _kept_rows(path) is not None
-
-
 def chain_of_lists(path: Path) -> list[Path]:
     """The list, the list that is its pool, and so on to the first that is none, or is damaged."""
     found: list[Path] = []
@@ -262,10 +257,15 @@ def parts_of(parts: Sequence[tuple[Any, Rows]], name: str, labels: Labels | None
     return pool
 
 
-def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
-    """The pool of the images that a list keeps; `open_base` opens the pool that it names."""
+def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool | None:
+    """The pool of the images that a list of `mixmood filter` keeps; None for another file.
+
+    `open_base` opens the pool that it names.
+    """
+    if (kept := _kept_rows(path)) is None:
+        return None
     with errors_as(InputError, f"{path} is not a list of mixmood filter", "Filter the pool again."):
-        found = list(_kept_rows(path) or _csv_rows(path))
+        found = list(kept)
         indices, paths = (
             np.array([row.place for row in found], np.int64),
             [row.path for row in found],

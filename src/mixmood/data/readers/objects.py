@@ -160,7 +160,9 @@ class FileList(FileSource):
         table: Any = None,  # the table of pandas that the paths come from
     ) -> None:
         """Take the paths, of the present working directory; refuse none, and names of no files."""
-        self.name, self._given, self._table = name, labels, table
+        self.name, self._table = name, table
+        if labels is not None:
+            self.labels = labels  # else those of folder names
         self._root = os.fsencode(Path.cwd())
         self._names = [os.fsencode(expanded(path)) for path in paths]
         check_label_count(labels, len(self), name)
@@ -172,11 +174,6 @@ class FileList(FileSource):
                 f"{name}: none of its first {n_first} paths is a file, such as "
                 f"'{self.locate(0)[:60]}'. A folder is given by itself, not in a list of images."
             )
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes that were given, or those of folder names."""
-        return self._given or super().labels
 
     def column(self, name: str) -> list[str] | None:
         """The values of a column of the table; None without it."""
@@ -220,8 +217,7 @@ def _from_hugging_face(dataset: Any, name: str) -> ObjectSource:
         )
     features = dict(dataset.features or {})
     kinds = {column: type(kind).__name__ for column, kind in features.items()}
-    image = next((column for column, kind in kinds.items() if kind == "Image"), None)
-    if image is None:
+    if (image := next((name for name, kind in kinds.items() if kind == "Image"), None)) is None:
         columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
         raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
     classes = [column for column, kind in kinds.items() if kind == "ClassLabel"]
@@ -266,9 +262,7 @@ def _as_raw(item: Any, where: str) -> Raw:
 HUB_PREFIX = "hf://"
 TIMEOUT_S = 10
 
-_VALUE = r"(?:[^@:\[]|\[[^\]]*\])+"
-_PATTERN = re.compile(rf"{HUB_PREFIX}([^@:]+)((?:[@:]{_VALUE})*)")
-_OPTION = re.compile(rf"([@:])({_VALUE})")
+_OPTION = r"([@:])((?:[^@:\[]|\[[^\]]*\])+)"
 
 
 def open_hub(text: str, name: str | None) -> ObjectSource:
@@ -277,8 +271,8 @@ def open_hub(text: str, name: str | None) -> ObjectSource:
     The name of the data set, or the path of a folder written by `save_to_disk`, may be followed by
     `:` and a split, such as `train[:1000]`, by default `train`, and by `@` and a configuration.
     """
-    parts = _PATTERN.fullmatch(text)
-    given = _OPTION.findall(parts[2]) if parts else []
+    parts = re.fullmatch(rf"{HUB_PREFIX}([^@:]+)((?:{_OPTION})*)", text)
+    given = re.findall(_OPTION, parts[2]) if parts else []
     options = dict(given)
     if parts is None or len(options) != len(given):
         raise OptionError(

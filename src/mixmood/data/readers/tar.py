@@ -49,13 +49,17 @@ def read_tar_members(
         kind, size = block[156:157], _number(block[124:136])
         offset += _BLOCK
         if kind in (b"L", b"x", b"X", b"g"):
-            text = _take(stream, size)
+            if size > _MAX_HEADER_BYTES:
+                raise ValueError(f"a header claims {size} bytes")
+            text = _whole(stream.read(_rounded(size)), size)[:size]
             extended |= {b"path": text.rstrip(b"\0")} if kind == b"L" else {}
             extended |= dict(extended_records(text)) if kind in (b"x", b"X") else {}
             offset += _rounded(size)
             continue
-        if kind == b"S":  # sparse
-            offset += _skip_sparse_map(stream, block)
+        has_more = kind == b"S" and block[482]  # extension blocks of a sparse file's map
+        while has_more:
+            has_more = _whole(stream.read(_BLOCK), _BLOCK)[504]
+            offset += _BLOCK
         name, start = extended.get(b"path") or _name(block), b""
         if b"size" in extended:
             size = _number(b"%d" % int(extended[b"size"]), base=10)
@@ -94,13 +98,6 @@ def _number(field: bytes, base: int = 8) -> int:
     return value
 
 
-def _take(stream: Stream, size: int) -> bytes:
-    """The text of an extended header; ValueError if it is too long or truncated."""
-    if size > _MAX_HEADER_BYTES:
-        raise ValueError(f"a header claims {size} bytes")
-    return _whole(stream.read(_rounded(size)), size)[:size]
-
-
 def _whole(data: bytes, size: int) -> bytes:
     if len(data) < size:
         raise ValueError("it is truncated")
@@ -130,15 +127,6 @@ def _skip(stream: Stream, size: int) -> None:
     if size:
         stream.seek(size - 1, 1)
         _whole(stream.read(1), 1)
-
-
-def _skip_sparse_map(stream: Stream, block: bytes) -> int:
-    """Skip the extension blocks of a sparse file's map; returns their length."""
-    length, has_more = 0, block[482]
-    while has_more:
-        block = _whole(stream.read(_BLOCK), _BLOCK)
-        length, has_more = length + _BLOCK, block[504]
-    return length
 
 
 def _name(block: bytes) -> bytes:
