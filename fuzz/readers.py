@@ -80,8 +80,7 @@ def _cache_seeds() -> list[Seed]:
 
 
 def _index_seeds() -> list[Seed]:
-    from mixmood.data.readers.files import Listing
-    from mixmood.data.readers.tar import index_to_bytes
+    from mixmood.data.readers.archives import Listing, index_to_bytes
 
     rows = np.array([(512, 100), (2048, 200), (4096, 300)], [("offset", "i8"), ("size", "i8")])
     index = Listing([b"cat/1.png", b"dog/2.png", b"3.jpg"], rows, {})
@@ -91,7 +90,7 @@ def _index_seeds() -> list[Seed]:
 def _read_index(folder: Path, name: str) -> str:
     """What a cache kept of an archive of 10,000 bytes."""
     from mixmood.data.images.labels import labels_from_folders
-    from mixmood.data.readers.tar import index_from_bytes
+    from mixmood.data.readers.archives import index_from_bytes
 
     index = index_from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
     if index is None:

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixmood.data.readers.tar import TarSource
-from mixmood.data.readers.zip import ZipSource
+from mixmood.data.readers.archives import TarSource, ZipSource
 from mixmood.data.sets import CATALOGUE, RemoteFile
 
 

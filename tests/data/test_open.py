@@ -13,11 +13,10 @@ from PIL import Image
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.data.open import noise_size, open_candidates, open_pool
+from mixmood.data.readers.archives import TarSource, ZipSource
 from mixmood.data.readers.array import FeatureArray, ImageArray
 from mixmood.data.readers.files import FolderSource, ManifestSource
 from mixmood.data.readers.noise import NoiseSource
-from mixmood.data.readers.tar import TarSource
-from mixmood.data.readers.zip import ZipSource
 
 IMAGES = np.zeros((4, 5, 6), dtype=np.uint8)
 IDX = b"\0\0\x08\x03" + np.array([4, 5, 6], dtype=">u4").tobytes() + IMAGES.tobytes()

@@ -8,7 +8,7 @@ import pytest
 
 import mixmood
 from mixmood.core.cache import FeatureCache
-from mixmood.data.readers.tar import archive_stamp
+from mixmood.data.readers.archives import archive_stamp
 from mixmood.jobs.local import Outcome
 from mixmood.testbed.driver import drive, read_status
 from mixmood.testbed.store import Store

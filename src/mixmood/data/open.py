@@ -19,6 +19,7 @@ from mixmood.core.files import expanded
 from mixmood.core.text import near_path
 from mixmood.data.images.names import MIDDLE, NOISE_PREFIX, is_image_name, shown_name, split_options
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.readers.archives import TarSource, ZipSource
 from mixmood.data.readers.array import open_idx, open_npy, open_npz
 from mixmood.data.readers.dicom import with_frames
 from mixmood.data.readers.files import FolderSource, ManifestSource
@@ -27,8 +28,6 @@ from mixmood.data.readers.noise import open_noise
 from mixmood.data.readers.objects import HUB_PREFIX, FileList, as_array, open_hub, open_object
 from mixmood.data.readers.parquet import ParquetSource
 from mixmood.data.readers.remote import RemoteFolder, open_fetched
-from mixmood.data.readers.tar import TarSource
-from mixmood.data.readers.zip import ZipSource
 
 Opener = Callable[..., Pool]
 

@@ -64,7 +64,13 @@ class RaySpread:
             os.environ.setdefault(name, value)
         with needing("--backend ray", "cluster"):
             import ray
-        _check_answers(self.address)
+        host, colon, port = (self.address or "").removeprefix("ray://").rpartition(":")
+        try:
+            if colon and port.isdecimal():
+                # If nothing listens there, Ray itself would retry for minutes.
+                socket.create_connection((host, int(port)), timeout=WAIT_S).close()
+        except OSError as error:
+            raise _no_cluster(self.address) from error
         here = {"num_cpus": n_jobs or None, "include_dashboard": False}
         options = here if self.address is None else {"address": self.address}
         try:
@@ -78,17 +84,6 @@ class RaySpread:
                 "busy, or use the backend local."
             ) from error
         return ray
-
-
-def _check_answers(address: str | None) -> None:
-    """Refuse an address at which nothing listens; Ray itself would retry for minutes."""
-    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdecimal():
-        return
-    try:
-        socket.create_connection((host, int(port)), timeout=WAIT_S).close()
-    except OSError as error:
-        raise _no_cluster(address) from error
 
 
 def _no_cluster(address: str | None) -> OptionError:

@@ -160,11 +160,11 @@ def test_the_kept_index_of_an_archive_knows_members_without_a_suffix(
     kind, pack, tmp_path, monkeypatch
 ):
     path = pack(kind, FILES)
-    monkeypatch.setattr("mixmood.data.readers.tar.REST_NS", 0)
+    monkeypatch.setattr("mixmood.data.readers.archives.REST_NS", 0)
     with FeatureCache(tmp_path / "cache") as cache:
         first = open_pool(path, cache=cache)
         assert cache.info().n_archives == 1
-        monkeypatch.setattr("mixmood.data.readers.tar.read_tar_members", None)
+        monkeypatch.setattr("mixmood.data.readers.archives.read_tar_members", None)
         assert names_of(open_pool(path, cache=cache)) == names_of(first)
 
 

@@ -16,9 +16,9 @@ from tests.fixtures.mutations import edited
 import mixmood
 from mixmood.core.cache import FILE_NAME, FeatureCache
 from mixmood.data.open import open_pool
-from mixmood.data.readers import tar as tars
-from mixmood.data.readers.files import Listing
-from mixmood.data.readers.tar import (
+from mixmood.data.readers import archives as tars
+from mixmood.data.readers.archives import (
+    Listing,
     archive_key,
     archive_stamp,
     index_from_bytes,

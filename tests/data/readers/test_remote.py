@@ -14,9 +14,9 @@ from mixmood.core import files as bounded
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError
 from mixmood.data.open import open_pool
 from mixmood.data.readers import remote
+from mixmood.data.readers.archives import ZipSource
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.readers.remote import RemoteFolder
-from mixmood.data.readers.zip import ZipSource
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.readers import gzip_access as checkpoints
+from mixmood.data.readers.archives import TarSource, extended_records, read_tar_members
 from mixmood.data.readers.gzip_access import SeekableGzip
-from mixmood.data.readers.tar import TarSource, extended_records, read_tar_members
 
 
 def test_links_in_a_tar_are_left_out(tmp_path, png):

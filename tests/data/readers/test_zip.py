@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from mixmood.core.errors import InputError, UnreadableImageError
+from mixmood.data.readers.archives import ZipSource
 from mixmood.data.readers.files import FolderSource
-from mixmood.data.readers.zip import ZipSource
 
 
 def promise(path, n_bytes):

@@ -2,20 +2,13 @@
 
 import csv
 import os
-from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mixmood.core.arrays import Rows
-from mixmood.core.cache import FeatureCache
-from mixmood.core.errors import InputError, UnreadableImageError, errors_as, reason
+from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files import read_image_file
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
@@ -42,7 +35,6 @@ from mixmood.data.images.names import (
     names_digest,
     passed_over_notes,
     shown_bytes,
-    shown_name,
 )
 from mixmood.data.images.pool import ImageSource, Labels
 
@@ -97,67 +89,6 @@ class FileSource(PathSource):
         if path is None:
             raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
         return read_image_file(path, where)
-
-
-class Listing(NamedTuple):
-    """The images of an archive: their names, and a row for each with its offset and sizes."""
-
-    names: list[bytes]
-    rows: NDArray[Any]
-    passed_over: Mapping[str, int]  # the number of files that are not images, by suffix
-
-
-def list_members(
-    members: Iterable[tuple[bytes, bool, tuple[int, ...]]], dtype: np.dtype[Any]
-) -> Listing:
-    """The images, sorted, among members given by name, by whether they are images, and by row."""
-    names, passed_over = list[bytes](), Counter[str]()
-
-    def image_rows() -> Iterator[tuple[int, ...]]:
-        for name, is_image, row in members:
-            if is_image:
-                names.append(name)
-                yield row
-            else:
-                count_passed_over(passed_over, name)
-
-    # Row by row into the array: tuples of all members would take more memory than the names.
-    rows = np.fromiter(image_rows(), dtype)
-    order = sorted(range(len(names)), key=lambda index: by_length(names[index]))
-    return Listing([names[index] for index in order], rows[order], passed_over)
-
-
-class ArchiveSource(PathSource):
-    """The images of an archive, by name; nothing is extracted to disk.
-
-    Names in the archive are never used as paths of this machine, so none can leave the pool.
-    """
-
-    kind: ClassVar[str]
-
-    def __init__(self, path: str | Path, name: str, cache: FeatureCache | None = None) -> None:
-        """List the images of `path`; refuse a damaged archive, or one without images."""
-        self.name = name
-        self._path = Path(path).resolve()
-        start = f"Cannot open {path} as a {self.kind} archive"
-        with errors_as(InputError, start, "Fetch or pack it again."):
-            self._names, self._rows, passed_over = self._list(cache)
-        self.notes = passed_over_notes(passed_over)
-        if not self._names:
-            advice = "It should hold files like .png or .jpg, in folders or not."
-            raise InputError(" ".join((f"No images in the archive {path}.", *self.notes, advice)))
-
-    @abstractmethod
-    def _list(self, cache: FeatureCache | None) -> Listing:
-        """The images, perhaps as the cache has them; any error means a damaged archive."""
-
-    def locate(self, index: int) -> str:
-        """The archive and the path inside it."""
-        return f"{shown_name(self._path.name)}/{super().locate(index)}"
-
-    def reading_order(self, indices: Rows) -> Rows:
-        """The order of the members' data in the archive."""
-        return np.argsort(self._rows["offset"][indices], kind="stable")
 
 
 class FolderSource(FileSource):

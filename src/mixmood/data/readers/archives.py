@@ -1,23 +1,159 @@
-"""A pool that is a tar archive, plain or gzipped: scanned once, then read at any offset."""
+"""Pools that are archives, zip or tar: the images are listed when opened, and read at an offset."""
 
 import hashlib
 import json
 import os
+import struct
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+import zipfile
+import zlib
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache
-from mixmood.core.errors import UnreadableImageError, errors_as
-from mixmood.core.files import check_size, read_at
-from mixmood.data.images.dicom import is_dicom
-from mixmood.data.images.names import is_image_path, may_be_dicom_path
-from mixmood.data.readers.files import ArchiveSource, Listing, list_members
+from mixmood.core.errors import InputError, UnreadableImageError, errors_as
+from mixmood.core.files import check_size, inflate, read_at
+from mixmood.data.images.dicom import DICOM_START, is_dicom
+from mixmood.data.images.names import (
+    by_length,
+    count_passed_over,
+    is_image_path,
+    may_be_dicom_path,
+    passed_over_notes,
+    shown_name,
+)
+from mixmood.data.readers.files import PathSource
 from mixmood.data.readers.gzip_access import SeekableGzip, most_unpacked
+
+
+class Listing(NamedTuple):
+    """The images of an archive: their names, and a row for each with its offset and sizes."""
+
+    names: list[bytes]
+    rows: NDArray[Any]
+    passed_over: Mapping[str, int]  # the number of files that are not images, by suffix
+
+
+def list_members(
+    members: Iterable[tuple[bytes, bool, tuple[int, ...]]], dtype: np.dtype[Any]
+) -> Listing:
+    """The images, sorted, among members given by name, by whether they are images, and by row."""
+    names, passed_over = list[bytes](), Counter[str]()
+
+    def image_rows() -> Iterator[tuple[int, ...]]:
+        for name, is_image, row in members:
+            if is_image:
+                names.append(name)
+                yield row
+            else:
+                count_passed_over(passed_over, name)
+
+    # Row by row into the array: tuples of all members would take more memory than the names.
+    rows = np.fromiter(image_rows(), dtype)
+    order = sorted(range(len(names)), key=lambda index: by_length(names[index]))
+    return Listing([names[index] for index in order], rows[order], passed_over)
+
+
+class ArchiveSource(PathSource):
+    """The images of an archive, by name; nothing is extracted to disk.
+
+    Names in the archive are never used as paths of this machine, so none can leave the pool.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, path: str | Path, name: str, cache: FeatureCache | None = None) -> None:
+        """List the images of `path`; refuse a damaged archive, or one without images."""
+        self.name = name
+        self._path = Path(path).resolve()
+        start = f"Cannot open {path} as a {self.kind} archive"
+        with errors_as(InputError, start, "Fetch or pack it again."):
+            self._names, self._rows, passed_over = self._list(cache)
+        self.notes = passed_over_notes(passed_over)
+        if not self._names:
+            advice = "It should hold files like .png or .jpg, in folders or not."
+            raise InputError(" ".join((f"No images in the archive {path}.", *self.notes, advice)))
+
+    @abstractmethod
+    def _list(self, cache: FeatureCache | None) -> Listing:
+        """The images, perhaps as the cache has them; any error means a damaged archive."""
+
+    def locate(self, index: int) -> str:
+        """The archive and the path inside it."""
+        return f"{shown_name(self._path.name)}/{super().locate(index)}"
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """The order of the members' data in the archive."""
+        return np.argsort(self._rows["offset"][indices], kind="stable")
+
+
+_LOCAL = struct.Struct("<4s22xHH")
+_ZIP_ROW = np.dtype([(n, np.int64) for n in ("offset", "packed", "size", "crc", "method", "flags")])
+
+
+class ZipSource(ArchiveSource):
+    """The images of a zip file; members must be stored or deflated, and not encrypted."""
+
+    kind = "zip"
+
+    def _list(self, cache: FeatureCache | None) -> Listing:
+        # zipfile opens a pool of a million members in 5.5 s with 651 MB. A reader of our own, of 80
+        # lines, took 2.3 s and 250 MB: a third of a second and 40 MB for each 100,000 members.
+        with zipfile.ZipFile(self._path) as archive:
+            return list_members(_members(archive), _ZIP_ROW)
+
+    def fetch(self, index: int) -> bytes:
+        """The unpacked bytes of the member; never more than the table of contents states."""
+        where = self.locate(index)
+        offset, packed, size, crc, method, flags = self._rows[index].tolist()
+        check_size(max(size, packed), where)
+        if flags & 0x1:
+            raise UnreadableImageError(f"{where}: it is encrypted.")
+        # Not by zipfile: it would need the whole table and an open file in every process.
+        magic, n_name, n_extra = _LOCAL.unpack(read_at(self._path, offset, _LOCAL.size, where))
+        if magic != b"PK\3\4":
+            raise UnreadableImageError(f"{where}: no member of the archive starts at its offset.")
+        data = read_at(self._path, offset + _LOCAL.size + n_name + n_extra, packed, where)
+        with errors_as(UnreadableImageError, f"{where}: cannot be unpacked"):
+            if method == zipfile.ZIP_DEFLATED:
+                data = inflate(data, size)
+            elif method != zipfile.ZIP_STORED:
+                raise ValueError(
+                    f"compression method {method} is not supported, only stored and deflated"
+                )
+            if len(data) != size:
+                raise ValueError(f"{size} bytes promised, {len(data)} stored")
+            if zlib.crc32(data) != crc:
+                raise ValueError("its checksum is wrong")
+        return data
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[bytes, bool, tuple[int, ...]]]:
+    infos = archive.infolist()[::-1]
+    # So that an entry of the table is freed when it has been read.
+    archive.filelist.clear()
+    archive.NameToInfo.clear()
+    while infos:
+        info = infos.pop()
+        # Old tools on Windows separate folders by backslashes.
+        name = info.filename.replace("\\", "/").encode("utf-8", "surrogateescape")
+        sizes = info.header_offset, info.compress_size, info.file_size
+        row = (*sizes, info.CRC, info.compress_type, info.flag_bits)
+        is_image = is_image_path(name)
+        if not is_image and may_be_dicom_path(name):
+            # Encrypted, damaged, or of an unknown compression: each is another kind of error.
+            with suppress(Exception), archive.open(info) as file:
+                is_image = is_dicom(file.read(DICOM_START))
+        yield name, is_image, row
+
 
 _BLOCK = 512
 _MAX_HEADER_BYTES = 2**20
@@ -141,7 +277,7 @@ def _rounded(size: int) -> int:
 
 REST_NS = 2 * 10**9  # a younger file may change again within the same tick of its clock
 
-_ROW = np.dtype([("offset", np.int64), ("size", np.int64)])
+_TAR_ROW = np.dtype([("offset", np.int64), ("size", np.int64)])
 
 
 def index_to_bytes(index: Listing, stamp: bytes) -> bytes:
@@ -163,7 +299,7 @@ def index_from_bytes(data: bytes, stamp: bytes, n_bytes: int) -> Listing | None:
         is_same = content["stamp"] == stamp.hex()
         names = [name.encode("latin-1") for name in content["names"]]
         pairs = zip(content["offsets"], content["sizes"], strict=True)
-        rows = np.fromiter(pairs, _ROW).reshape(len(names))
+        rows = np.fromiter(pairs, _TAR_ROW).reshape(len(names))
         passed_over = {str(kind): int(n) for kind, n in content["passed_over"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
@@ -234,7 +370,7 @@ class TarSource(ArchiveSource):
                 (name, is_image_path(name) or is_dicom(start), (offset, size))
                 for name, offset, size, start in members
             )
-            index = list_members(images, _ROW)
+            index = list_members(images, _TAR_ROW)
             while self._packed is not None and file.read(2**20):
                 pass  # Read to the end, where the checksum of the file is verified.
         return index
