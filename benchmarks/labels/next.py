@@ -130,7 +130,7 @@ def proposed(known: Round) -> np.ndarray:
     useful *= not_foreign(known.labelled, known.codes, known.foreign, known.features)
     rows = candidates_of(pool, useful, may_be, known.chances.max(axis=1), known.rng)
     features, chances = known.features[rows], known.chances[rows]
-    return rows[chosen_images(features, known.labelled, useful[rows], chances, STEP).rows]
+    return rows[chosen_images(features, known.labelled, useful[rows], chances, STEP)[0]]
 
 
 WAYS: dict[str, Callable[[Round], np.ndarray]] = {

@@ -29,7 +29,7 @@ def choose(scores, rule, auto_threshold, aside=None, classes=None, n_classes=0):
         np.zeros(len(scores), np.int32) if classes is None else np.array(classes, np.int32),
         np.array(codes, np.uint8),
     )
-    reasons = decide(pool, rule, auto_threshold, n_classes)
+    reasons = decide(pool, rule, auto_threshold, n_classes).reasons
     assert pool.reasons.tolist() == codes
     return reasons == KEPT, reasons
 

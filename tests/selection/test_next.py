@@ -189,19 +189,19 @@ def test_typical_and_uncertain_images_that_differ_come_first():
     corners = np.repeat(np.eye(4)[[1, 2, 3]], [8, 4, 1], axis=0)
     rows = corners * 3 + 0.05 * rng.normal(size=(13, 4))
     unsure = np.full((13, 2), 0.5)
-    first = chosen_images(rows, np.eye(4)[:1], np.ones(13), unsure, 2)
-    assert first.rows[0] < 8 <= first.rows[1] < 12
-    assert first.n_like.sum() == 13
+    first, n_like = chosen_images(rows, np.eye(4)[:1], np.ones(13), unsure, 2)
+    assert first[0] < 8 <= first[1] < 12
+    assert n_like.sum() == 13
     sure = np.array([[0.99, 0.01]] * 8 + [[0.5, 0.5]] * 5)
-    assert 8 <= chosen_images(rows, np.eye(4)[:1], np.ones(13), sure, 1).rows[0] < 12
+    assert 8 <= chosen_images(rows, np.eye(4)[:1], np.ones(13), sure, 1)[0][0] < 12
 
 
 def test_one_image_of_each_group_comes_before_a_second():
     rng = np.random.default_rng(0)
     rows, groups = rng.normal(size=(12, 5)), np.arange(12) % 3
-    chosen = chosen_images(rows, rows[:1], np.ones(12), np.full((12, 2), 0.5), 6, groups)
-    assert sorted(groups[chosen.rows[:3]]) == [0, 1, 2]
-    assert sorted(groups[chosen.rows[3:]]) == [0, 1, 2]
+    chosen, _ = chosen_images(rows, rows[:1], np.ones(12), np.full((12, 2), 0.5), 6, groups)
+    assert sorted(groups[chosen[:3]]) == [0, 1, 2]
+    assert sorted(groups[chosen[3:]]) == [0, 1, 2]
 
 
 def test_of_many_candidates_a_part_is_compared():

@@ -24,7 +24,7 @@ def kept(arrays, tmp_path_factory):
 
 def test_a_gallery_shows_kept_and_dropped_images_in_the_order_of_their_scores(kept):
     material = gather_filter_material(
-        kept._job, kept._decision, kept.record.threshold, kept._labelled
+        kept._job, kept._decided, kept.record.threshold, kept._labelled
     )
     (gallery,) = material.galleries
     assert gallery.name is None
@@ -40,7 +40,7 @@ def test_a_gallery_shows_kept_and_dropped_images_in_the_order_of_their_scores(ke
 
 
 def test_every_image_is_in_the_histogram(kept):
-    histogram = gather_filter_material(kept._job, kept._decision, None, None).histogram
+    histogram = gather_filter_material(kept._job, kept._decided, None, None).histogram
     assert (sum(histogram.labelled), sum(histogram.pool), sum(histogram.kept)) == (16, 40, 12)
     assert len(histogram.pool) == N_BINS
     assert all(k <= n for k, n in zip(histogram.kept, histogram.pool, strict=True))
@@ -60,7 +60,5 @@ def test_the_result_shows_itself(kept, tmp_path):
 def test_features_have_no_galleries(rng):
     rows = rng.normal(size=(60, 8))
     found = mixmood.filter(rows[:20], rows[20:], keep=4)
-    assert (
-        gather_filter_material(found._job, found._decision, None, found._labelled).galleries == ()
-    )
+    assert gather_filter_material(found._job, found._decided, None, found._labelled).galleries == ()
     assert "Images to look at before training" not in found.to_html()

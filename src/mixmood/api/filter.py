@@ -1,8 +1,7 @@
 """`mixmood.filter`: the images of a pool that are like the labelled ones."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -14,18 +13,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
-from mixmood.api.outputs import check_outputs, pictures_of, train_command
+from mixmood.api.outputs import check_outputs, drawn, train_command
 from mixmood.api.view_choice import SetsInView, sets_in_view
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.files import data_frame, expanded, sweep, written
+from mixmood.core.files import data_frame, sweep, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_PROBE, DEFAULT_SCORE, with_options
 from mixmood.core.records.filtering import Filtering, GainChange, GainInterval
 from mixmood.core.records.labelling import LabelImage, LabelTask
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.text import in_percent
-from mixmood.data.images.names import is_url_or_noise, with_frames_option
+from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.kept import parts_of, pool_reference
@@ -41,8 +40,8 @@ from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_lab
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report import filter as report
 from mixmood.report.label import label_page
-from mixmood.selection.decide import FOREIGN, KEPT, OVER_COUNT, REASONS
-from mixmood.selection.filter import Decision, FilterJob, describe
+from mixmood.selection.decide import FOREIGN, KEPT, OVER_COUNT, REASONS, ScannedPool
+from mixmood.selection.filter import FilterJob, describe
 from mixmood.selection.image_folder import check_empty, fill_folder, images_of
 from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan
@@ -60,7 +59,7 @@ class Kept:
 
     record: Filtering
     _job: FilterJob
-    _decision: Decision
+    _decided: ScannedPool
     _labelled: Pool | None
 
     @property
@@ -68,15 +67,15 @@ class Kept:
         """The part of the pool that could have come from the labelled classes."""
         return self.record.useful_share
 
-    @cached_property
+    @property
     def scores(self) -> NDArray[np.float64]:
         """The score of every image of the pool, NaN where it could not be read, shape (n,)."""
-        return self._decision.scores
+        return self._decided.scores
 
     @property
     def is_kept(self) -> NDArray[np.bool_]:
         """Which images are kept, shape (n,)."""
-        return self._decision.is_kept
+        return self._decided.is_kept
 
     @cached_property
     def paths(self) -> list[str]:
@@ -95,7 +94,7 @@ class Kept:
 
         With classes, also the predicted class.
         """
-        names, classes = self._job.scorer.class_names, self._decision.scanned.classes
+        names, classes = self._job.scorer.class_names, self._decided.classes
         return data_frame(
             [
                 {
@@ -103,7 +102,7 @@ class Kept:
                     "index": index,
                     "score": float(self.scores[index]),
                     "keep": bool(self.is_kept[index]),
-                    "reason": REASONS[self._decision.reasons[index]],
+                    "reason": REASONS[self._decided.reasons[index]],
                 }
                 | ({"predicted_class": names[code] if code >= 0 else ""} if names else {})
                 for index, code in enumerate(classes.tolist())
@@ -117,7 +116,7 @@ class Kept:
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         material = gather_filter_material(
-            self._job, self._decision, self.record.threshold, self._labelled
+            self._job, self._decided, self.record.threshold, self._labelled
         )
         return written(report.filter_page(self.record, material, command), path)
 
@@ -127,10 +126,10 @@ class Kept:
         It saves mixmood-labels.csv. InputError for features, or if nothing is borderline.
         """
         pool, names = self._job.pool, self._job.scorer.class_names
-        classes = self._decision.scanned.classes
+        classes = self._decided.classes
         if self.record.threshold is None:
             raise InputError(f"{self!r}: nothing was kept, and so no image is borderline.")
-        decided = np.flatnonzero(np.isin(self._decision.reasons, (KEPT, FOREIGN, OVER_COUNT)))
+        decided = np.flatnonzero(np.isin(self._decided.reasons, (KEPT, FOREIGN, OVER_COUNT)))
         apart = np.abs(self.scores[decided] - self.record.threshold)
         rows = decided[np.argsort(apart, kind="stable")[:MOST_BORDERLINE]]
         images = tuple(
@@ -144,9 +143,8 @@ class Kept:
             for row in rows.tolist()
         )
         title = f"Keep these {len(images)} images of {self.record.pool}?"
-        lead = "They score nearest to the threshold"
-        pictures = pictures_of(images, {self.record.pool: pool})
-        return written(label_page(LabelTask(title, lead, (), images), pictures), path)
+        task = LabelTask(title, "They score nearest to the threshold", (), images)
+        return drawn(label_page, task, {self.record.pool: pool}, path)
 
     def __repr__(self) -> str:
         """The number of kept images and the useful share."""
@@ -182,58 +180,30 @@ def filter(
     if target is not None and plan.resume:
         sweep(target.parent, target.name)
     log, listener = mlflow_log(plan.mlflow), listener or Silent()
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        inputs = _open_inputs(labelled, pool, plan, store, listener)
-        opened, sets, extractor = inputs.pool, inputs.sets, inputs.extractor
+    scratch = nullcontext() if target else tempfile.TemporaryDirectory(prefix="mixmood-filter-")
+    with scratch as place, open_cache(plan.cache, listener) or nullcontext() as store:
+        parts = target.with_name(f"{target.name}.parts") if target else Path(str(place), "scan")
+        job, sets, gains = _fitted_job(labelled, pool, plan, target, parts, store, listener)
+        decided = job.run()
         if target is not None:
-            report.check_names(target, (opened.locate(row) for row in range(len(opened))))
-        scorer, gains = _fitted(inputs, plan)
-        if plan.save is not None:
-            save_scorer(Path(plan.save), scorer)
-        with _part_folder(target, len(opened)) as parts:
-            source, is_path = inputs.source, isinstance(inputs.source, str | Path)
-            if is_path and not is_url_or_noise(source):
-                # A worker may have another working directory.
-                source = expanded(source).resolve()
-            job = FilterJob(opened, source, plan, scorer, extractor, parts, inputs.answers)
-            decision = job.run()
-            if target is not None:
-                name = reference(with_frames_option(inputs.source, plan.frames), target)
-                report.write_list(target, name, report.list_rows(job, decision.reasons, name))
-            for folder, with_links in ((plan.link, True), (plan.copy, False)):
-                if folder is not None:
-                    rows = np.flatnonzero(decision.is_kept)
-                    images = images_of(job.pool)
-                    fill_folder(images, rows, Path(folder), listener, with_links=with_links)
-            name = str(plan.load) if sets is None else sets.labelled.name
-            record = describe(job, decision, name, _notes(opened, sets))
-            if gains is not None:
-                with threadpool_limits(1, user_api="blas"):
-                    record = replace(record, probe=_gains(gains, job, decision))
-            if sets is not None:
-                record = _with_answer(record, labelled, pool, target, plan)
-                record = replace(record, view=sets.view_entry)
-            # Last, so that a kill before this point loses nothing that --resume needs.
-            parts.remove()
-    kept = Kept(record, job, decision, None if sets is None else sets.labelled)
+            name = reference(with_frames_option(job.source, plan.frames), target)
+            report.write_list(target, name, report.list_rows(job, decided.reasons, name))
+        for folder, with_links in ((plan.link, True), (plan.copy, False)):
+            if folder is not None:
+                images, rows = images_of(job.pool), np.flatnonzero(decided.is_kept)
+                fill_folder(images, rows, Path(folder), listener, with_links=with_links)
+        name = str(plan.load) if sets is None else sets.labelled.name
+        record = describe(job, decided, name, _notes(job.pool, sets))
+        if sets is not None:
+            probe = None if gains is None else _gains(gains, job, decided)
+            record = replace(record, probe=probe, view=sets.view_entry)
+            record = _with_answer(record, labelled, pool, target, plan)
+        # Last, so that a kill before this point loses nothing that --resume needs.
+        job.parts.remove()
+    kept = Kept(record, job, decided, None if sets is None else sets.labelled)
     if log is not None:
         log_filter(log, kept, target)
     return kept
-
-
-def _fitted(inputs: "_Inputs", plan: FilterPlan) -> tuple[Scorer, PoolGains | None]:
-    """The filter, and what the whole pool is worth if that is measured."""
-    pool, extractor, sets = inputs.pool, inputs.extractor, inputs.fitted
-    if isinstance(sets, Scorer):
-        return sets, None
-    gains = None
-    if plan.probe:
-        own = read_labelled(sets.labelled, plan.seed, extractor)
-        whole = {WHOLE: read_first(pool, own.sample, plan.seed, extractor)}
-        gains = default_gains(own, whole, plan.seed, plan.groups, Silent())
-    share = None if gains is None else gains.shares[WHOLE]
-    named = plan if sets.view is None else replace(plan, backbone=sets.view.name)
-    return fit_scorer(sets.labelled, pool, named, extractor, share=share), gains
 
 
 def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
@@ -262,51 +232,51 @@ def reference(pool: Any, out: Path) -> str:
     return pool_reference(str(pool), out) if is_place else type(pool).__name__
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """The opened inputs of a filter, by the labelled images and the pool or by a saved filter.
+def _fitted_job(
+    labelled: Any,
+    pool: Any,
+    plan: FilterPlan,
+    out: Path | None,
+    parts: Path,
+    cache: FeatureCache | None,
+    listener: Listener,
+) -> tuple[FilterJob, SetsInView | None, PoolGains | None]:
+    """The pool and the filter, fitted or saved; the sets, and what the whole pool is worth.
 
-    The pool can be opened again from `source`, the user's path, text or object; the text of noise
-    includes its size and seed. Images of more than eight bits are scaled as the labelled ones.
-    """
-
-    source: Any
-    pool: Pool
-    extractor: Extractor
-    fitted: Scorer | SetsInView
-
-    @property
-    def sets(self) -> SetsInView | None:
-        return None if isinstance(self.fitted, Scorer) else self.fitted
-
-    @property
-    def answers(self) -> Mapping[int, str]:
-        return {} if self.sets is None else self.sets.given.answers.get(self.pool.name, {})
-
-
-def _open_inputs(
-    labelled: Any, pool: Any, plan: FilterPlan, cache: FeatureCache | None, listener: Listener
-) -> _Inputs:
-    """Open the pool, the labelled set or the saved filter, and the backbone.
-
-    Of the images, only labelled ones are read: to fit the range of images of more than eight bits,
-    and to choose the backbone with `auto`.
+    The pool can be opened again from the source of the job; the text of noise includes its size and
+    seed. Images of more than eight bits are scaled as the labelled ones.
     """
     how: dict[str, Any] = {"seed": plan.seed, "cache": cache, "frames": plan.frames}
     base = None if plan.load is not None else open_pool(labelled, role="labelled set", **how)
     source = with_noise_settings(pool, base, plan.seed)
-    opened = open_pool(source, **how)
+    opened, sets, gains = open_pool(source, **how), None, None
     if plan.link is not None or plan.copy is not None:
         images_of(opened)
     if base is None:
-        saved = load_scorer(Path(str(plan.load)))
-        network = _network_of(saved, opened, plan, listener)
+        scorer = load_scorer(Path(str(plan.load)))
+        network = _network_of(scorer, opened, plan, listener)
         extractor = Extractor(network, plan.jobs, cache, listener)
-        return _Inputs(source, scaled(opened, saved.pixel_range), extractor, saved)
-    if why := why_not_comparable(base, opened):
-        raise ShapeError(f"{opened.name} cannot be filtered: {why}")
-    sets = sets_in_view(base, {opened.name: opened}, plan, plan.jobs, cache, listener)
-    return _Inputs(source, sets.pools[opened.name], sets.extractor, sets)
+        opened = scaled(opened, scorer.pixel_range)
+    else:
+        if why := why_not_comparable(base, opened):
+            raise ShapeError(f"{opened.name} cannot be filtered: {why}")
+        sets = sets_in_view(base, {opened.name: opened}, plan, plan.jobs, cache, listener)
+        opened, extractor = sets.pools[opened.name], sets.extractor
+    if out is not None:
+        report.check_names(out, (opened.locate(row) for row in range(len(opened))))
+    if sets is not None:
+        if plan.probe:
+            own = read_labelled(sets.labelled, plan.seed, extractor)
+            whole = {WHOLE: read_first(opened, own.sample, plan.seed, extractor)}
+            gains = default_gains(own, whole, plan.seed, plan.groups, Silent())
+        share = None if gains is None else gains.shares[WHOLE]
+        named = plan if sets.view is None else replace(plan, backbone=sets.view.name)
+        scorer = fit_scorer(sets.labelled, opened, named, extractor, share=share)
+    if plan.save is not None:
+        save_scorer(Path(plan.save), scorer)
+    answers = {} if sets is None else sets.given.answers.get(opened.name, {})
+    folder = PartFolder(parts, len(opened))
+    return FilterJob(opened, source, plan, scorer, extractor, folder, answers), sets, gains
 
 
 def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener) -> Backbone | None:
@@ -336,7 +306,7 @@ def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener)
         if depth in network.depths:
             network = network.at(View(side, depth))
     if (network_digest(network) if network else "") != saved.backbone:
-        is_other = plan.backbone != DEFAULT_BACKBONE or {plan.resolution, plan.depth} != {AUTO}
+        is_other = (plan.backbone, plan.resolution, plan.depth) != (DEFAULT_BACKBONE, AUTO, AUTO)
         advice = "Fit"
         if network is not None and is_other:
             view = f"{saved.resolution} px, {saved.depth}"
@@ -346,15 +316,6 @@ def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener)
             f"cannot give here. {advice} the filter again."
         )
     return network
-
-
-@contextmanager
-def _part_folder(out: Path | None, n_images: int) -> Iterator[PartFolder]:
-    if out is not None:
-        yield PartFolder(out.with_name(f"{out.name}.parts"), n_images)
-        return
-    with tempfile.TemporaryDirectory(prefix="mixmood-filter-") as folder:
-        yield PartFolder(Path(folder) / "scan", n_images)
 
 
 def _notes(pool: Pool, sets: SetsInView | None) -> tuple[str, ...]:
@@ -367,12 +328,13 @@ def _notes(pool: Pool, sets: SetsInView | None) -> tuple[str, ...]:
     return (*sets.given.notes, *(f"{base.name}: {note}" for note in own if note), *notes)
 
 
-def _gains(gains: PoolGains, job: FilterJob, decision: Decision) -> GainChange | None:
+@threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
+def _gains(gains: PoolGains, job: FilterJob, decided: ScannedPool) -> GainChange | None:
     """Gain and advice of the whole pool and of its kept part; None if nothing new is kept."""
-    whole, kept = gains.probes[WHOLE], np.flatnonzero(decision.is_kept)
+    whole, own, evidence = gains.probes[WHOLE], gains.labelled, gains.evidence
     if whole is None:
         return None
-    own, evidence = gains.labelled, gains.evidence
+    kept = np.flatnonzero(decided.is_kept)
     part = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, own.extractor, kept)
     part = part.read_on(N_POOL, own.sample)
     if not len(part.sample):

@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.files import check_writable, expanded
-from mixmood.core.records.labelling import MOST_IMAGES, LabelImage
+from mixmood.core.files import check_writable, expanded, written
+from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.data.images.decode import jpeg_uri
 from mixmood.data.images.names import split_options, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool
@@ -88,19 +88,28 @@ def _paths_read(inputs: Iterable[str | Path]) -> set[Path]:
     return found
 
 
-def pictures_of(images: Iterable[LabelImage], pools: Mapping[str, Pool]) -> list[str | None]:
+def drawn(
+    draw: Callable[[LabelTask, list[str | None]], str],
+    task: LabelTask,
+    pools: Mapping[str, Pool],
+    path: str | Path | None,
+) -> str:
+    """The page to label on, or another text that `draw` makes; also written to `path`, if given."""
+    return written(draw(task, pictures_of(task.images, pools)), path)
+
+
+def pictures_of(images: Sequence[LabelImage], pools: Mapping[str, Pool]) -> list[str | None]:
     """Each image as a data URI; None where it cannot be read any more.
 
     InputError for features, which have no pictures, and for more images than a page holds.
     """
-    asked = list(images)
-    if len(asked) > MOST_IMAGES:
+    if len(images) > MOST_IMAGES:
         raise InputError(
-            f"A page to label on holds at most {MOST_IMAGES} pictures; got {len(asked)}. "
+            f"A page to label on holds at most {MOST_IMAGES} pictures; got {len(images)}. "
             "Ask for fewer."
         )
     found: list[str | None] = []
-    for one in asked:
+    for one in images:
         pool = pools[one.pool]
         if isinstance(pool, FeatureSource):
             raise InputError(f"{pool.name} holds features: there are no pictures to label.")

@@ -1,12 +1,12 @@
 """Which images of a scanned pool are kept, and why the others are not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import OptionError
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.selection.duplicates import originals
@@ -28,7 +28,7 @@ REASONS = (
 """The values of the column `reason`: why an image is not kept; empty if it is."""
 KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = range(5)
 UNREADABLE, TOO_MANY_OF_CLASS, TOO_SIMILAR, LABELLED, NO_CLASS = range(5, 10)
-"""The reasons as indices into REASONS; arrays hold them so."""
+"""The reasons as indices into REASONS, which arrays hold."""
 N_NAMED = 5
 """How many unreadable images the record names; the list names them all."""
 
@@ -40,11 +40,6 @@ class KeepRule:
     share: float | None = None
     count: int | None = None
     threshold: float | None = None
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether so many images are kept, whatever their scores."""
-        return self.share is not None or self.count is not None
 
 
 def parse_keep(keep: str | float) -> KeepRule:
@@ -70,7 +65,7 @@ def parse_keep(keep: str | float) -> KeepRule:
     return KeepRule(count=int(number))
 
 
-def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def keep_best(scores: Array, n_kept: int, is_candidate: Mask) -> Mask:
     """The best `n_kept` candidates, or all if there are fewer; of equal scores the lower index."""
     rows = np.flatnonzero(is_candidate)
     is_kept = np.zeros(len(scores), bool)
@@ -78,49 +73,30 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
     return is_kept
 
 
-def balanced(
-    scores: Array,
-    classes: NDArray[np.integer],
-    is_kept: NDArray[np.bool_],
-    n_classes: int,
-) -> NDArray[np.bool_]:
+def balanced(scores: Array, classes: Codes, is_kept: Mask, n_classes: int) -> Mask:
     """The best of the kept images of each class, as many as the rarest kept class has.
 
-    Classes without a kept image are ignored; otherwise nothing would remain. Of equal scores, the
-    lower index stays.
+    Classes without a kept image are ignored; otherwise nothing would remain.
     """
     sizes = np.bincount(classes[is_kept], minlength=n_classes)
-    if not sizes.any():
-        return is_kept.copy()
-    chosen, limit = np.zeros(len(scores), bool), int(sizes[sizes > 0].min())
+    chosen, limit = np.zeros(len(scores), bool), int(min(sizes[sizes > 0], default=0))
     for code in range(n_classes):
         chosen |= keep_best(scores, limit, is_kept & (classes == code))
     return chosen
 
 
-def diverse_order(
-    features: Array, scores: Array, n_chosen: int, strength: float = 0.5
-) -> NDArray[np.int64]:
+def diverse_order(features: Array, scores: Array, n_chosen: int, strength: float = 0.5) -> Rows:
     """Indices of the chosen images in order: each is typical and differs from those before it.
 
     Greedy: the next image has the largest (1 - strength) * rank of its score + strength * (1 -
     largest cosine to those chosen), ranks scaled to 0..1 (maximal marginal relevance, Carbonell and
-    Goldstein, 1998). Strength 0 gives the order of the scores. Time is n_chosen * n * d.
-
-    Args:
-        features: Of the candidates, shape (n, d); n should be small, as of a kept part.
-        scores: Shape (n,).
-        n_chosen: How many; all if there are fewer.
-        strength: 0 to 1.
+    Goldstein, 1998). Strength, 0 to 1, gives the order of the scores if it is 0. Features have
+    shape (n, d), scores (n,); time is n_chosen * n * d.
     """
-    n = len(scores)
-    rows = unit_rows(features)
-    by_score = np.argsort(-scores, kind="stable")
-    merit = np.empty(n)
-    merit[by_score] = (1 - strength) * np.linspace(1.0, 0.0, n) if n > 1 else 1.0
-    nearest = np.full(n, -1.0)
+    n, rows = len(scores), unit_rows(features)
+    merit, nearest, is_open = np.empty(n), np.full(n, -1.0), np.ones(n, bool)
+    merit[np.argsort(-scores, kind="stable")] = (1 - strength) * np.linspace(1.0, 0.0, n)
     chosen = np.empty(min(n_chosen, n), np.int64)
-    is_open = np.ones(n, bool)
     for step in range(len(chosen)):
         values = np.where(is_open, merit + strength * (1 - nearest), -np.inf)
         chosen[step] = best = int(values.argmax())
@@ -134,10 +110,10 @@ class ScannedPool:
     """The values of all images that a decision needs, about 30 bytes for each image.
 
     Attributes:
-        scores: Shape (n,).
+        scores: Shape (n,); NaN where an image could not be read.
         classes: Predicted classes, shape (n,); -1 without classes.
-        reasons: Why an image cannot be kept whatever its score, as indices into REASONS,
-            shape (n,); 0 for a candidate.
+        reasons: Why an image is not kept, as indices into REASONS, shape (n,). Before the decision,
+            why it cannot be kept whatever its score; 0 for a candidate.
         problems: Why the first unreadable images could not be read.
     """
 
@@ -147,8 +123,8 @@ class ScannedPool:
     problems: tuple[str, ...] = ()
 
     @property
-    def is_candidate(self) -> NDArray[np.bool_]:
-        """Which images may be kept."""
+    def is_kept(self) -> Mask:
+        """Which images are kept, or may be kept before the decision, shape (n,)."""
         return np.asarray(self.reasons == KEPT)
 
 
@@ -159,7 +135,8 @@ def gather_parts(parts: PartFolder) -> ScannedPool:
     scores, classes = np.empty(len(parts)), np.empty(len(parts), np.int32)
     for start, part in parts:
         own = slice(start, start + len(part))
-        scores[own], classes[own] = part.scores, part.classes
+        scores[own] = np.where(part.problems == "", part.scores, np.nan)
+        classes[own] = part.classes
     return ScannedPool(scores, classes, reasons, tuple(problems))
 
 
@@ -181,29 +158,25 @@ def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
 
 def decide(
     pool: ScannedPool, rule: KeepRule, auto_threshold: float, n_balanced_classes: int = 0
-) -> NDArray[np.uint8]:
-    """The reason for each image, as an index into REASONS, shape (n,); 0 means kept.
+) -> ScannedPool:
+    """The pool with the final reason for each image.
 
     A share is a share of all images of the pool. Copies are never kept; if the rule is a share or
-    a count, the next best images are kept instead.
-
-    Args:
-        auto_threshold: The threshold of `--keep auto`, from the fitted filter.
-        n_balanced_classes: The number of classes to balance; 0 for no balance.
+    a count, the next best images are kept instead. `auto_threshold` is that of `--keep auto`, from
+    the fitted filter; 0 classes are not balanced.
     """
-    is_like = pool.scores >= auto_threshold
-    if not rule.is_limited:
-        threshold = auto_threshold if rule.threshold is None else rule.threshold
-        is_kept = (pool.scores >= threshold) & pool.is_candidate
-    else:
+    is_limited = rule.share is not None or rule.count is not None
+    if is_limited:
         n_kept = rule.count or max(1, round((rule.share or 0.0) * len(pool.scores)))
-        is_kept = keep_best(pool.scores, n_kept, pool.is_candidate)
-    reasons = pool.reasons.copy()
+        is_kept = keep_best(pool.scores, n_kept, pool.is_kept)
+    else:
+        threshold = auto_threshold if rule.threshold is None else rule.threshold
+        is_kept = (pool.scores >= threshold) & pool.is_kept
     # With a share or a count, a useful image may be dropped: its reason is not "unlike".
-    dropped = np.where(is_like & rule.is_limited, OVER_COUNT, FOREIGN)
-    is_dropped = pool.is_candidate & ~is_kept
-    reasons[is_dropped] = dropped[is_dropped]
+    is_over = (pool.scores >= auto_threshold) & is_limited
+    dropped = np.where(is_over, OVER_COUNT, FOREIGN).astype(np.uint8)
+    reasons = np.where(pool.is_kept & ~is_kept, dropped, pool.reasons)
     if n_balanced_classes:
         stays = balanced(pool.scores, pool.classes, is_kept, n_balanced_classes)
         reasons[is_kept & ~stays] = TOO_MANY_OF_CLASS
-    return reasons
+    return replace(pool, reasons=reasons)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Codes, Rows
+from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.options import plan_from
 from mixmood.core.records.labelling import Proposal
@@ -74,7 +74,7 @@ class Candidates:
     nearest: Rows
 
     def proposal(self, k: int, chances: Array, n_like: int) -> Proposal:
-        """The entry of one of them, by its probabilities and how many images it stands for."""
+        """The entry of the image k, by its probabilities and how many images it stands for."""
         order = np.argsort(-chances, kind="stable")[:MOST_GUESSES].tolist()
         names, index = self.scorer.class_names, int(self.sample.rows[k])
         guesses = tuple((names[code], round(float(chances[code]), 4)) for code in order)
@@ -112,7 +112,7 @@ def proposed(
 
     `opened` is the labelled set without later labels. Images that were chosen and labelled are no
     random sample of their classes: a filter that is fitted with them takes those that are left for
-    foreign. The answers are what a person said of images of each pool, by their index.
+    foreign. `answers` are those of a person for images of each pool, by their index.
     """
     own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
     codes = own.codes.astype(np.int32)
@@ -123,6 +123,7 @@ def proposed(
         name: _candidates(opened, pool, answers.get(name, {}), plan, extractor, head, names)
         for name, pool in pools.items()
     }
+    owners = [(one, k) for one in found.values() for k in range(len(one.useful))]
     features = np.concatenate([one.sample.features for one in found.values()])
     useful = np.concatenate([one.useful for one in found.values()])
     foreign = [
@@ -133,22 +134,24 @@ def proposed(
     if foreign:
         present = np.unique(codes, return_inverse=True)[1]
         useful *= not_foreign(own.features, present, np.concatenate(foreign), features)
-    chances = head.predict_proba(features)
-    groups, why = None, ""
+    groups: Rows | None = None
+    warnings: tuple[str, ...] = ()
     if plan.groups is not None:
         try:
-            groups = _groups(found, plan.groups)
+            members = []
+            for one in found.values():
+                every = group_names(one.pool, plan.groups)
+                members += [every[row] for row in one.sample.rows.tolist()]
+            groups = group_codes(members)
         except InputError as error:
-            why = f"The proposed images are not grouped: {error}"
+            warnings = (f"The proposed images are not grouped: {error}",)
+    chances = head.predict_proba(features)
     chosen = chosen_images(features, own.features, useful, chances, plan.count, groups)
-    owners = [(one, k) for one in found.values() for k in range(len(one.useful))]
     images = tuple(
-        one.proposal(k, chances[row], n_like)
-        for row, n_like in zip(chosen.rows.tolist(), chosen.n_like.tolist(), strict=True)
-        for one, k in [owners[row]]
+        owners[row][0].proposal(owners[row][1], chances[row], n_like)
+        for row, n_like in zip(*(one.tolist() for one in chosen), strict=True)
     )
-    images = () if is_foreign(images, found) else images
-    return Proposed(images, found, names, (why,) if why else ())
+    return Proposed(() if is_foreign(images, found) else images, found, names, warnings)
 
 
 def _candidates(
@@ -168,7 +171,7 @@ def _candidates(
     with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
         parts = PartFolder(Path(folder) / "scan", len(pool))
         job = FilterJob(pool, None, filter_plan, scorer, extractor, parts, answers)
-        scanned = job.run().scanned
+        scanned = job.scanned()
         confidence = np.concatenate([part.confidence for _, part in parts])
         nearest = np.concatenate([part.nearest for _, part in parts])
     useful, may_be = useful_of(scorer.filter, scanned.scores)
@@ -176,15 +179,6 @@ def _candidates(
     sample = extractor.read(pool, candidates_of(scanned, useful, may_be, confidence, rng))
     rows = sample.rows
     return Candidates(pool, scorer, sample, scanned.scores[rows], useful[rows], nearest[rows])
-
-
-def _groups(found: Mapping[str, Candidates], groups: str) -> Rows:
-    """The group of each candidate; InputError if the pools do not have them."""
-    names: list[str] = []
-    for one in found.values():
-        every = group_names(one.pool, groups)
-        names += [every[row] for row in one.sample.rows.tolist()]
-    return group_codes(names)
 
 
 def is_foreign(images: Sequence[Proposal], found: Mapping[str, Candidates]) -> bool:
@@ -206,19 +200,11 @@ def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:
     return f"{why}; {n_like} images are like it" if n_like > 1 else why
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The chosen candidates in order, and how many candidates each stands for."""
-
-    rows: Rows
-    n_like: Rows
-
-
-def useful_of(fitted: FittedFilter, scores: Array) -> tuple[Array, NDArray[np.bool_]]:
+def useful_of(fitted: FittedFilter, scores: Array) -> tuple[Array, Mask]:
     """The chance of each image to be useful, and whether it may be proposed, shape (n,).
 
-    An image may also be proposed if it scores as high as some of the labelled images: if these are
-    no random sample of their classes, the useful share is too low.
+    An image also may be if it scores as high as some of the labelled images: if these are no random
+    sample of their classes, the useful share is too low.
     """
     fit = fitted.score.fit
     useful = np.interp(scores, *useful_chances(fitted.useful.share, fit))
@@ -229,13 +215,8 @@ def useful_of(fitted: FittedFilter, scores: Array) -> tuple[Array, NDArray[np.bo
 def not_foreign(labelled: Array, codes: Codes, foreign: Array, features: Array) -> Array:
     """The chance of each image not to be like images that belong to no class, squared, shape (n,).
 
-    By a classifier for which these images are one more class; 1 if there are fewer than two.
-
-    Args:
-        labelled: Features of the labelled images, shape (m, d).
-        codes: Their classes, 0 to k - 1, shape (m,).
-        foreign: Features of images that a person called none of the classes, shape (f, d).
-        features: Of the images that are asked about, shape (n, d).
+    By a classifier for which these `foreign` images, shape (f, d), are one more class; 1 if there
+    are fewer than two. `codes` are the classes of the labelled images, from 0.
     """
     if len(foreign) < FEWEST_FOREIGN or not len(features):
         return np.ones(len(features))
@@ -247,22 +228,14 @@ def not_foreign(labelled: Array, codes: Codes, foreign: Array, features: Array) 
 
 
 def candidates_of(
-    pool: ScannedPool,
-    useful: Array,
-    may_be: NDArray[np.bool_],
-    confidence: Array,
-    rng: np.random.Generator,
+    pool: ScannedPool, useful: Array, may_be: Mask, confidence: Array, rng: np.random.Generator
 ) -> Rows:
     """The images of a pool that may be proposed, in its order; at most MOST_CANDIDATES.
 
-    Of many, a random part is taken; images that are useful and uncertain are more probable.
-
-    Args:
-        useful: The chance of each image to be useful, shape (n,).
-        may_be: Which images may be proposed, shape (n,).
-        confidence: The probability of its predicted class, shape (n,).
+    Of many, a random part is taken; images that are useful and uncertain are more probable. All
+    arrays have shape (n,); `confidence` is the probability of the predicted class.
     """
-    rows = np.flatnonzero(pool.is_candidate & may_be)
+    rows = np.flatnonzero(pool.is_kept & may_be)
     if len(rows) <= MOST_CANDIDATES:
         return rows
     value = useful[rows] * (1 - confidence[rows]) + 1e-9
@@ -283,19 +256,15 @@ def chosen_images(
     useful: Array,
     probabilities: Array,
     n_chosen: int,
-    groups: NDArray[np.integer] | None = None,
-) -> Chosen:
-    """The candidates to label, the most valuable first; fewer if there are not as many.
+    groups: Codes | None = None,
+) -> tuple[Rows, Rows]:
+    """The candidates to label, the most valuable first, and how many each stands for.
 
-    Args:
-        features: Of the candidates, shape (n, d).
-        labelled: Features of the labelled images, shape (m, d).
-        useful: The chance of each candidate to be useful, shape (n,).
-        probabilities: Of the classes, shape (n, k).
-        groups: The group of each candidate: one image of each group is chosen before a second one.
+    There are fewer than `n_chosen` if there are not as many. One image of each group is chosen
+    before a second one.
     """
     if not len(features):
-        return Chosen(np.empty(0, np.int64), np.empty(0, np.int64))
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     roots = signed_roots(features)
     centre = roots.mean(axis=0)
     rows, own = unit_rows(roots, centre), unit_rows(signed_roots(labelled), centre)
@@ -315,4 +284,4 @@ def chosen_images(
         covered = np.maximum(covered, like[:, best])
         n_taken[groups[best]] += 1
     nearest = np.argmax(rows @ rows[chosen].T, axis=1)
-    return Chosen(np.array(chosen, np.int64), np.bincount(nearest, minlength=len(chosen)))
+    return np.array(chosen, np.int64), np.bincount(nearest, minlength=len(chosen))

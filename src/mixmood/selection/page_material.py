@@ -10,8 +10,8 @@ from mixmood.core.records.filtering import FilterMaterial, Gallery, ScoreHistogr
 from mixmood.core.records.ranking import Tile
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
-from mixmood.selection.decide import FOREIGN, OVER_COUNT
-from mixmood.selection.filter import Decision, FilterJob
+from mixmood.selection.decide import FOREIGN, OVER_COUNT, ScannedPool
+from mixmood.selection.filter import FilterJob
 
 N_TILES = 8
 """Images in a row of a gallery."""
@@ -23,35 +23,33 @@ the axis."""
 
 
 def gather_filter_material(
-    job: FilterJob, decision: Decision, threshold: float | None, labelled: Pool | None
+    job: FilterJob, decided: ScannedPool, threshold: float | None, labelled: Pool | None
 ) -> FilterMaterial:
     """The histogram and the galleries of a filtered pool.
 
-    Args:
-        threshold: The score around which images are borderline; None shows no such images.
-        labelled: The labelled set; None with a saved filter.
+    Around the threshold images are borderline; without it none are shown. There is no labelled set
+    with a saved filter.
     """
-    histogram = score_histogram(job.scorer.filter.score.fit.labelled, decision)
+    histogram = score_histogram(job.scorer.filter.score.fit.labelled, decided)
     if isinstance(job.pool, FeatureSource):
         return FilterMaterial(histogram, (), 0)
     own = labelled if isinstance(labelled, ImageSource) else None
     rng = rng_for(job.plan.seed, "filter", "pictures")
-    galleries_of = _GalleryMaker(job.pool, decision, threshold, own, rng)
+    maker = _GalleryMaker(job.pool, decided, threshold, own, rng)
     names = job.scorer.class_names
     if job.scorer.head is None:
-        return FilterMaterial(histogram, (galleries_of.gallery(None, None),), 0)
-    n_kept = np.bincount(decision.scanned.classes[decision.is_kept], minlength=len(names))
+        return FilterMaterial(histogram, (maker.gallery(),), 0)
+    n_kept = np.bincount(decided.classes[decided.is_kept], minlength=len(names))
     order = np.argsort(-n_kept, kind="stable")[:MOST_GALLERIES].tolist()
-    galleries = tuple(galleries_of.gallery(code, names[code]) for code in order)
+    galleries = tuple(maker.gallery(code, names[code]) for code in order)
     return FilterMaterial(histogram, galleries, len(names) - len(order))
 
 
-def score_histogram(labelled: Array, decision: Decision) -> ScoreHistogram:
+def score_histogram(labelled: Array, decided: ScannedPool) -> ScoreHistogram:
     """Counts of the scores of labelled, pool and kept images in equal bins."""
-    scores = decision.scores
-    readable = scores[~np.isnan(scores)]
+    readable = decided.scores[~np.isnan(decided.scores)]
     both = np.concatenate([labelled, readable])
-    low, high = (float(value) for value in np.quantile(both, [OUTER, 1 - OUTER]))
+    low, high = np.quantile(both, [OUTER, 1 - OUTER]).tolist()
     if low == high:
         low, high = low - 0.5, high + 0.5
 
@@ -59,9 +57,8 @@ def score_histogram(labelled: Array, decision: Decision) -> ScoreHistogram:
         inside = np.clip(values, low, high)
         return tuple(np.histogram(inside, N_BINS, (low, high))[0].tolist())
 
-    return ScoreHistogram(
-        low, high, counts(labelled), counts(readable), counts(scores[decision.is_kept])
-    )
+    kept = decided.scores[decided.is_kept]
+    return ScoreHistogram(low, high, counts(labelled), counts(readable), counts(kept))
 
 
 @dataclass(frozen=True)
@@ -69,42 +66,33 @@ class _GalleryMaker:
     """Chooses the images of each gallery and reads them."""
 
     pool: ImageSource
-    decision: Decision
+    decided: ScannedPool
     threshold: float | None
     labelled: ImageSource | None
     rng: np.random.Generator
 
-    def gallery(self, code: int | None, name: str | None) -> Gallery:
+    def gallery(self, code: int | None = None, name: str | None = None) -> Gallery:
         """The gallery of a class, or of all images."""
-        classes, scores = self.decision.scanned.classes, self.decision.scanned.scores
-        is_own = np.ones(len(classes), bool) if code is None else classes == code
-        kept = np.flatnonzero(is_own & self.decision.is_kept)
-        is_dropped = np.isin(self.decision.reasons, [FOREIGN, OVER_COUNT])
-        dropped = np.flatnonzero(is_own & is_dropped)
-        labelled = self._labelled_tiles(name)
-        some_kept, nearest = self._tiles(self._some(kept)), np.empty(0, np.int64)
+        own = self.decided
+        is_own = np.ones(len(own.classes), bool) if code is None else own.classes == code
+        kept = np.flatnonzero(is_own & own.is_kept)
+        dropped = np.flatnonzero(is_own & np.isin(own.reasons, [FOREIGN, OVER_COUNT]))
+        labelled, some_kept = self._labelled_tiles(name), self._tiles(self._some(kept))
+        nearest = np.empty(0, np.int64)
         if self.threshold is not None:
             both = np.concatenate([kept, dropped])
-            apart = np.abs(scores[both] - self.threshold)
+            apart = np.abs(own.scores[both] - self.threshold)
             nearest = both[np.argsort(apart, kind="stable")[:N_TILES]]
-        return Gallery(
-            name,
-            len(kept),
-            len(dropped),
-            labelled,
-            some_kept,
-            borderline=self._tiles(nearest),
-            dropped=self._tiles(self._some(dropped)),
-        )
+        some_dropped = self._tiles(self._some(dropped))
+        tiles = (labelled, some_kept, self._tiles(nearest), some_dropped)
+        return Gallery(name, len(kept), len(dropped), *tiles)
 
     def _some(self, rows: Rows) -> Rows:
         """At most N_TILES random images of these."""
-        if len(rows) <= N_TILES:
-            return rows
-        return rows[self.rng.choice(len(rows), N_TILES, replace=False)]
+        return rows if len(rows) <= N_TILES else self.rng.choice(rows, N_TILES, replace=False)
 
     def _tiles(self, rows: Rows) -> tuple[Tile, ...]:
-        scores, is_kept = self.decision.scanned.scores, self.decision.is_kept
+        scores, is_kept = self.decided.scores, self.decided.is_kept
         order = rows[np.argsort(-scores[rows], kind="stable")]
         return tuple(
             Tile(place, uri, None, float(scores[row]), bool(is_kept[row]))
