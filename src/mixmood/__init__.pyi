@@ -54,7 +54,7 @@ def check(
 
     Args:
         labelled: The labelled images, in any of the ways that `rank` takes.
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         against: Test images: copies and near copies of them among the labelled ones are found.
         groups: Labelled images of one group are held out together. A column of the table, or a
@@ -104,7 +104,7 @@ def demo(
     """The ranking of the embedded pools: digits, photos and noise against sixty digits.
 
     Args:
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         measures: l1, l2, js, cosine, frechet, kernel, energy, sliced-wasserstein, classifier,
             typicality or all; several may be given, the first one ranks.
@@ -163,7 +163,7 @@ def embed(
         images: Anything that `rank` takes as a pool.
         view: The entry `view` of a record: the features are those of that command. It replaces
             backbone, resolution and depth.
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
@@ -218,7 +218,7 @@ def filter(
         labelled: The labelled images; None with `load`.
         pool: The pool to filter.
         out: A .csv, .parquet or .txt list to write; it is a pool for `rank`, `filter`, `train`.
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         keep: auto keeps the estimated useful part, 0.3 the best 30 %, 500 the best 500 images.
         threshold: Keep images that score at least this; instead of --keep.
@@ -279,7 +279,7 @@ def next(
         labelled: The labelled images, of two classes or more.
         pools: One pool, or a list or dictionary of pools.
         out: A .csv, .parquet or .txt list to write; it is a pool for the other commands.
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         count: How many images to propose.
         groups: Labelled images of one group are held out together. A column of the table, or a
@@ -315,7 +315,7 @@ def predict(
     Args:
         model: The folder of a finished run, its `model.onnx`, or the bytes of that file.
         images: Anything that `rank` takes as a pool of images.
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         jobs: Threads.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
@@ -441,7 +441,7 @@ def run_testbed(
         store: The folder of the records; it is made if it does not exist.
         watch: Called after every change with the status, and with the record of the run that just
             finished, if one did.
-        listener: Gets progress, warnings and notes.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         jobs: Number of parallel runs.
         backend: local or ray.
@@ -528,8 +528,8 @@ def train(
         unlabelled: The pools: a dictionary from names to pools, a list of paths, or one pool; not
             needed for `supervised`. A network takes one.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
-        listener: Gets progress, warnings and notes, such as automatic sources.
         on_epoch: Called with each finished epoch of a network.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         plan: The options as one object; options that are given by name replace its fields.
         out: Folder for the model, its record and its page.
         test: Images with classes to test on.

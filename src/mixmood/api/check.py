@@ -7,14 +7,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from mixmood.api.outputs import PicturedReport, pictures_of
+from mixmood.api.outputs import PicturedReport, drawn
 from mixmood.api.view_choice import sets_in_view
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
-from mixmood.core.records.check import LabelCheck
+from mixmood.core.records.check import Finding, LabelCheck
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted
 from mixmood.data.images.labels import needed_labels
@@ -67,7 +67,6 @@ class CheckReport(PicturedReport, LabelCheck):
         pool: Pool | None = self._sets
         if pool is None:
             raise InputError(f"{self!r} was loaded: it has no pictures. Check the set again.")
-        first = {one.index: one for one in reversed(self.findings)}
         images = tuple(
             LabelImage(
                 self.labelled,
@@ -77,20 +76,23 @@ class CheckReport(PicturedReport, LabelCheck):
                 one.label,
                 one.why,
             )
-            for one in (first[row] for row in self._worst(MOST_IMAGES))
+            for one in self._worst(MOST_IMAGES)
         )
         title = f"Which class has each of {counted(len(images), 'flagged image')}?"
         task = LabelTask(title, "The most doubtful first", tuple(self.classes), images)
-        pictures = pictures_of(images, {self.labelled: pool})
-        return written(label_page(task, pictures), path)
+        return drawn(label_page, task, {self.labelled: pool}, path)
 
-    def _worst(self, most: int) -> list[int]:
-        return list(dict.fromkeys(one.index for one in self.findings))[:most]
+    def _worst(self, most: int) -> list[Finding]:
+        """The first finding of each of the worst images."""
+        first: dict[int, Finding] = {}
+        for one in self.findings:
+            first.setdefault(one.index, one)
+        return list(first.values())[:most]
 
     def _pictures(self) -> dict[int, str | None]:
-        rows = self._worst(MOST_PICTURES)
         if self._sets is None or isinstance(self._sets, FeatureSource):
             return {}
+        rows = [one.index for one in self._worst(MOST_PICTURES)]
         return dict(zip(rows, thumbnails(self._sets, rows, PICTURE_SIDE), strict=True))
 
 
@@ -100,19 +102,18 @@ def check(labelled: Any, *, plan: CheckPlan, listener: Listener | None = None) -
 
     Args:
         labelled: The labelled images, in any of the ways that `rank` takes.
-        listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
-    how: dict[str, Any] = {"seed": plan.seed, "frames": plan.frames}
     # The fits are small: with threads of BLAS a check of 2,000 images takes 1.7 times as long.
     one_thread = threadpool_limits(1, user_api="blas")
     with one_thread, open_cache(plan.cache, listener) or nullcontext() as store:
-        base = open_pool(labelled, cache=store, role="labelled set", **how)
+        how: dict[str, Any] = {"seed": plan.seed, "frames": plan.frames, "cache": store}
+        base, test = open_pool(labelled, role="labelled set", **how), None
         needed_labels(base)
         if plan.against is not None:
-            other = open_pool(plan.against, cache=store, role="test set", **how)
+            other = open_pool(plan.against, role="test set", **how)
         sets = sets_in_view(base, {}, plan, plan.jobs, store, listener)
-        sample, test = sets.extractor.read(sets.labelled).not_empty(), None
+        sample = sets.extractor.read(sets.labelled).not_empty()
         if plan.against is not None:
             test = sets.extractor.read(scaled(other, sets.pixel_range)).not_empty()
         listener.start("checks", None)

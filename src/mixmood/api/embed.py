@@ -76,7 +76,6 @@ def embed(
         images: Anything that `rank` takes as a pool.
         view: The entry `view` of a record: the features are those of that command. It replaces
             backbone, resolution and depth.
-        listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
     if view is not None:

@@ -173,7 +173,6 @@ def filter(
         labelled: The labelled images; None with `load`.
         pool: The pool to filter.
         out: A .csv, .parquet or .txt list to write; it is a pool for `rank`, `filter`, `train`.
-        listener: Gets progress, warnings and notes.
     """
     target = None if out is None else Path(out)
     check_paths(labelled, pool, target, plan)

@@ -27,24 +27,25 @@ def mlflow_log(uri: str | None) -> MlflowLog | None:
 
 def log_ranking(log: MlflowLog, report: "RankReport") -> str:
     """Log a ranking: its options, a few numbers of each pool, record and page. The run's id."""
-    names = ("measure", "by", "sample_size", "draws", "seed", "best")
-    params = {name: getattr(report, name) for name in names}
-    params |= {"labelled": report.labelled.name, "n_labelled": report.labelled.n_images}
-    params["backbone"] = report.backbone["name"]
-    writers = {"ranking.json": report.to_json, "ranking.csv": report.to_csv}
-    writers["ranking.html"] = report.to_html
-    name, metrics = f"rank {report.labelled.name}", _ranking_metrics(report)
-    return _logged(log, "rank", name, params, metrics, writers, verdict=report.verdict)
+    own = report.labelled
+    params = _fields(report, "measure", "by", "sample_size", "draws", "seed", "best")
+    params |= {
+        "labelled": own.name,
+        "n_labelled": own.n_images,
+        "backbone": report.backbone["name"],
+    }
+    writes = (report.to_json, report.to_csv, report.to_html)
+    writers = dict(zip(("ranking.json", "ranking.csv", "ranking.html"), writes, strict=True))
+    found = _ranking_metrics(report)
+    return _logged(log, "rank", f"rank {own.name}", params, found, writers, verdict=report.verdict)
 
 
 def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
     """Log a filtered pool: its options, its counts, record, page and list. The run's id."""
     record = kept.record
-    names = ("labelled", "pool", "keep", "score", "seed")
-    params = {name: getattr(record, name) for name in names}
+    params = _fields(record, "labelled", "pool", "keep", "score", "seed")
     params["backbone"] = record.backbone["name"]
-    counts = ("n_images", "n_kept", "n_unreadable", "threshold")
-    metrics = {count: getattr(record, count) for count in counts}
+    metrics = _fields(record, "n_images", "n_kept", "n_unreadable", "threshold")
     metrics["useful_share"] = record.useful_share.share
     is_small = out is not None and out.is_file() and out.stat().st_size <= MOST_LIST_BYTES
     files = [out] if out is not None and is_small else []
@@ -57,23 +58,21 @@ def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
     """Log a trained head: its options, its accuracies and its files. The run's id."""
     names = () if folder is None else (run_files.RECORD, run_files.REPORT, run_files.MODEL)
     files = [Path(folder or "", name) for name in names]
-    params = {
-        "model": "head",
-        "algorithm": record.algorithm,
-        "asked": record.asked,
-        "seed": record.seed,
-        "backbone": (record.backbone or GIVEN_FEATURES)["name"],
-        "n_classes": len(record.class_names),
-    }
+    params = {"model": "head"} | _fields(record, "algorithm", "asked", "seed")
+    params["backbone"] = (record.backbone or GIVEN_FEATURES)["name"]
+    params["n_classes"] = len(record.class_names)
     metrics = {
         "accuracy_cross_validated": record.accuracy.cross_validated,
         "accuracy_test": record.accuracy.test,
-        "n_labelled": record.n_labelled,
-        "n_unlabelled": record.n_unlabelled,
+        **_fields(record, "n_labelled", "n_unlabelled"),
         **{f"gain/{pool.name}": pool.gain for pool in record.pools},
         **{f"n_used/{pool.name}": pool.n_used for pool in record.pools},
     }
     return _logged(log, "train", "train head", params, metrics.items(), {}, files)
+
+
+def _fields(record: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
 
 
 def _logged(
@@ -90,10 +89,10 @@ def _logged(
     every = {"mixmood.version": __version__, "mixmood.kind": kind}
     every |= {f"mixmood.{tag}": value for tag, value in tags.items()}
     with tempfile.TemporaryDirectory(prefix="mixmood-mlflow-") as folder:
-        paths = [Path(folder, file) for file in writers]
-        for path, write in zip(paths, writers.values(), strict=True):
-            write(path)
-        return log.log(params, _rows(metrics), name=name, tags=every, files=[*paths, *files])
+        for file, write in writers.items():
+            write(Path(folder, file))
+        files = [*(Path(folder, file) for file in writers), *files]
+        return log.log(params, _rows(metrics), name=name, tags=every, files=files)
 
 
 def _ranking_metrics(report: "RankReport") -> Iterator[tuple[str, Any]]:
@@ -114,13 +113,11 @@ def _rows(metrics: Iterable[tuple[str, Any]]) -> list[MetricRow]:
     """Metrics with names that MLflow accepts; if two names become equal, one gets a number."""
     found: dict[str, float] = {}
     for name, value in metrics:
-        if value is None:
-            continue
-        word = plain = metric_name(name)
-        number = 2
-        while word in found:
-            word, number = f"{plain}_{number}", number + 1
-        found[word] = float(value)
+        if value is not None:
+            word, number = metric_name(name), 2
+            while word in found:
+                word, number = f"{metric_name(name)}_{number}", number + 1
+            found[word] = float(value)
     return [(name, value, 0, 0) for name, value in found.items()]
 
 

@@ -1,6 +1,7 @@
 """`mixmood.next`: the images whose labels would help most, and a page to label them on."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import astuple, dataclass, replace
 from html import escape
@@ -10,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from mixmood.api.filter import reference
-from mixmood.api.outputs import check_outputs, pictures_of, slug, train_command
+from mixmood.api.outputs import check_outputs, drawn, slug, train_command
 from mixmood.api.pool_choice import as_pools
 from mixmood.api.view_choice import SetsInView, sets_in_view
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError
-from mixmood.core.files import data_frame, written
+from mixmood.core.files import data_frame
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.records.labelling import (
@@ -92,26 +93,22 @@ class NextImages:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The page to label the images on; also written to `path`, if one is given."""
-        return self._drawn(label_page, path)
+        return drawn(label_page, self._task, self._pools, path)
 
     def to_label_studio(self, path: str | Path | None = None) -> str:
         """The images as tasks of Label Studio; also written to `path`, if one is given."""
-        return self._drawn(label_studio_tasks, path)
+        return drawn(label_studio_tasks, self._task, self._pools, path)
 
-    def _drawn(self, draw: Callable[..., str], path: str | Path | None) -> str:
+    @property
+    def _task(self) -> LabelTask:
         record, n_images = self.record, counted(len(self.record.images), "image")
-        task = LabelTask(
-            f"Which class has each of {n_images}?",
-            f"Labels that help most, of {listed([one.name for one in record.pools])}",
-            record.classes,
-            tuple(
-                LabelImage(one.pool, one.path, one.index, one.guesses, None, one.reason)
-                for one in record.images
-            ),
-            record.next,
-            record.labels_file,
+        title = f"Which class has each of {n_images}?"
+        lead = f"Labels that help most, of {listed([one.name for one in record.pools])}"
+        images = tuple(
+            LabelImage(one.pool, one.path, one.index, one.guesses, None, one.reason)
+            for one in record.images
         )
-        return written(draw(task, pictures_of(task.images, self._pools)), path)
+        return LabelTask(title, lead, record.classes, images, record.next, record.labels_file)
 
     def __repr__(self) -> str:
         """How many images of how many pools."""
@@ -153,7 +150,6 @@ def next(
         labelled: The labelled images, of two classes or more.
         pools: One pool, or a list or dictionary of pools.
         out: A .csv, .parquet or .txt list to write; it is a pool for the other commands.
-        listener: Gets progress, warnings and notes.
     """
     if out is not None:
         writer_for(Path(out))
@@ -165,12 +161,12 @@ def next(
         base, answers = sets.labelled, sets.given.answers
         found = proposed(sets.opened, base, sets.pools, answers, named, sets.extractor)
         gains = _gains(sets, plan, listener)
-    warnings += found.warnings
-    if 0 < len(found.images) < plan.count:
-        few = counted(len(found.images), "image is", "images are")
-        warnings.append(f"Only {few} worth a label; {plan.count} were asked for.")
     images, asked = found.images, _asked_pools(found, gains, plan)
     worth = _worth(images, asked, gains)
+    warnings += found.warnings
+    if 0 < len(images) < plan.count:
+        few = counted(len(images), "image is", "images are")
+        warnings.append(f"Only {few} worth a label; {plan.count} were asked for.")
     paths = (labelled, *(opened.given[name] for name in sets.pools))
     # Another name in each round, so that no answers are overwritten.
     number, name = len(plan.labels) + 1, Path(LABELS_FILE)
@@ -232,16 +228,15 @@ def _gains(sets: SetsInView, plan: NextPlan, listener: Listener) -> PoolGains:
 
 
 def _asked_pools(found: Proposed, gains: PoolGains, plan: NextPlan) -> tuple[AskedPool, ...]:
-    pools = []
+    pools, n_proposed = [], Counter(image.pool for image in found.images)
     for name, one in found.candidates.items():
         share, advice = gains.shares.get(name), gains.advice.get(name)
         probe = gains.probes.get(name)
         if share is None or plan.labels:
             # With labels of chosen images, that of `rank` is too low. The filter is fitted without.
             share = ShareRecord(*astuple(one.scorer.filter.useful)[:4])
-        n_proposed = sum(image.pool == name for image in found.images)
         word, gain = advice.word if advice else "unsure", probe.gain if probe else None
-        sizes = (len(one.pool), len(one.useful), n_proposed)
+        sizes = (len(one.pool), len(one.useful), n_proposed[name])
         pools.append(AskedPool(name, *sizes, share, word, gain))
     return tuple(pools)
 

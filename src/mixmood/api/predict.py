@@ -56,7 +56,6 @@ def predict(
     Args:
         model: The folder of a finished run, its `model.onnx`, or the bytes of that file.
         images: Anything that `rank` takes as a pool of images.
-        listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
     classifier = Classifier(model, plan.jobs, plan.device, listener)

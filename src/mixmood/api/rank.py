@@ -86,7 +86,6 @@ def rank(
         labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
         candidates: The pools: a dictionary from names to pools, or a list. A pool is given in the
             same ways as the labelled images.
-        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
     """
     log = mlflow_log(plan.mlflow)
     listener = listener or Silent()
@@ -148,9 +147,5 @@ def _most_useful(pool: Candidate) -> tuple[float, float, str]:
 
 @with_options(RankingPlan)
 def demo(*, plan: RankingPlan, listener: Listener | None = None) -> RankReport:
-    """The ranking of the embedded pools: digits, photos and noise against sixty digits.
-
-    Args:
-        listener: Gets progress, warnings and notes.
-    """
+    """The ranking of the embedded pools: digits, photos and noise against sixty digits."""
     return rank(*demo_sets(plan.seed), plan=plan, listener=listener)

@@ -39,7 +39,6 @@ def run_testbed(
         store: The folder of the records; it is made if it does not exist.
         watch: Called after every change with the status, and with the record of the run that just
             finished, if one did.
-        listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
     config, jobs = prepared_testbed(testbed, plan, listener)

@@ -98,7 +98,6 @@ def train(
         unlabelled: The pools: a dictionary from names to pools, a list of paths, or one pool; not
             needed for `supervised`. A network takes one.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
-        listener: Gets progress, warnings and notes, such as automatic sources.
         on_epoch: Called with each finished epoch of a network.
     """
     listener = listener or Silent()

@@ -12,23 +12,15 @@ from mixmood.selection.plan import CheckPlan
 
 @takes(CheckPlan)
 def check(
-    labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
+    labelled: options.Labelled,
     plan: CheckPlan,
     json: options.Json = None,
     csv: Annotated[
-        str | None,
-        typer.Option(
-            "--csv", metavar="FILE|-", help="Write every image, the worst first; - is stdout."
-        ),
+        str | None, options.file("Write every image, the worst first; - is stdout.")
     ] = None,
     html: options.Html = None,
     review: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to correct flagged labels on, in any browser.",
-            callback=options.no_stdout,
-        ),
+        str | None, options.page("Write a page to correct flagged labels on, in any browser.")
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:

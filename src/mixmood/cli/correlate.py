@@ -9,11 +9,7 @@ from mixmood.cli.terminal import console, put, show
 
 Csv = Annotated[
     str | None,
-    typer.Option(
-        "--csv",
-        metavar="FILE|-",
-        help="Write one row for each task, number of labels and measure; - is stdout.",
-    ),
+    options.file("Write one row for each task, number of labels and measure; - is stdout."),
 ]
 
 

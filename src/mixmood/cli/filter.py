@@ -22,9 +22,8 @@ def filter(
     pool: Annotated[str, typer.Argument(metavar="POOL", help="The pool to filter.")],
     out: Annotated[
         str,
-        typer.Option(
-            metavar="FILE.csv|.parquet|.txt",
-            help="The list to write: a row for every image (.txt: the kept paths only).",
+        options.file(
+            "The list to write: a row for every image (.txt: the kept paths only).", options.LIST
         ),
     ],
     plan: FilterPlan,
@@ -32,11 +31,7 @@ def filter(
     html: options.Html = None,
     review: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to keep or drop the images nearest to the threshold.",
-            callback=options.no_stdout,
-        ),
+        options.page("Write a page to keep or drop the images nearest to the threshold."),
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:

@@ -14,29 +14,20 @@ from mixmood.selection.plan import NextPlan
 
 @takes(NextPlan)
 def next(
-    labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
+    labelled: options.Labelled,
     pools: Annotated[
         list[str], typer.Argument(metavar="POOL...", help="Pools: PATH or NAME=PATH.")
     ],
     plan: NextPlan,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE.csv|.parquet|.txt",
-            help="Write the list of images: a pool for the other commands.",
-        ),
+        options.file("Write the list of images: a pool for the other commands.", options.LIST),
     ] = None,
     html: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page to label the images on, in any browser.",
-            callback=options.no_stdout,
-        ),
+        str | None, options.page("Write a page to label the images on, in any browser.")
     ] = None,
     label_studio: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.json", help="Write the images as tasks of Label Studio."),
+        str | None, options.file("Write the images as tasks of Label Studio.", "FILE.json")
     ] = None,
     json: options.Json = None,
     quiet: options.Quiet = False,
@@ -62,12 +53,12 @@ def next(
     with Bars(quiet) as bars:
         found = next_images(labelled, pools, out=out, plan=plan, listener=bars)
     put(json, found.to_json())
-    has_images = bool(found.record.images)
-    if has_images and html is not None:
+    html, label_studio = (html, label_studio) if found.record.images else (None, None)
+    if html is not None:
         found.to_html(html)
-    if has_images and label_studio is not None:
+    if label_studio is not None:
         found.to_label_studio(label_studio)
     if json != "-":
         typer.echo("\n".join(next_lines(found.record)))
-    if has_images and html is not None:
+    if html is not None:
         say(f"Open {html} in a browser to label the images.")

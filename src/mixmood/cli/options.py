@@ -20,19 +20,21 @@ def no_stdout(path: str | None) -> str | None:
     return path
 
 
-Json = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Write the record; - is stdout.")
-]
-Csv = Annotated[
-    str | None,
-    typer.Option(
-        "--csv", metavar="FILE|-", help="Write one row for each pool and measure; - is stdout."
-    ),
-]
-Html = Annotated[
-    str | None,
-    typer.Option("--html", metavar="FILE", help="Write one HTML page.", callback=no_stdout),
-]
+def file(help: str, metavar: str = "FILE|-", **how: Any) -> Any:
+    """An option that names a file."""
+    return typer.Option(metavar=metavar, help=help, **how)
+
+
+def page(help: str) -> Any:
+    """An option that names the file of a page."""
+    return file(help, "FILE", callback=no_stdout)
+
+
+LIST = "FILE.csv|.parquet|.txt"
+Labelled = Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")]
+Json = Annotated[str | None, file("Write the record; - is stdout.")]
+Csv = Annotated[str | None, file("Write one row for each pool and measure; - is stdout.")]
+Html = Annotated[str | None, page("Write one HTML page.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
 
 
@@ -47,10 +49,7 @@ def takes(
     """A decorator that makes the fields of a plan the options of a command.
 
     The function gets the plan as its parameter `plan`; `--help` shows the options in its place.
-
-    Args:
-        plan: A frozen dataclass whose fields are made by `option`.
-        without: Fields that the command does not offer; they keep their defaults.
+    Fields in `without` are not offered; they keep their defaults.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mixmood.cli import options
 from mixmood.cli.options import takes
 from mixmood.cli.terminal import Bars, put
 from mixmood.core.text import counted
@@ -18,9 +19,7 @@ def predict(
     images: Annotated[str, typer.Argument(help="Images: a folder, archive, array file, ...")],
     model: Annotated[Path, typer.Option(help="The folder that `mixmood train --out` wrote.")],
     plan: PredictionPlan,
-    csv: Annotated[
-        str, typer.Option(metavar="FILE|-", help="Where to write the classes; - is stdout.")
-    ] = "-",
+    csv: Annotated[str, options.file("Where to write the classes; - is stdout.")] = "-",
 ) -> None:
     """Classify images with a model that `mixmood train` wrote.
 
@@ -35,8 +34,7 @@ def predict(
     put(csv, predictions.to_csv())
     if csv == "-":
         return
-    n_none = int(predictions.is_none.sum())
+    n_none, n_images = int(predictions.is_none.sum()), counted(len(predictions.images), "image")
     none = f", {n_none} of them as none of these classes" if n_none else ""
-    n_images = counted(len(predictions.images), "image")
     place = "" if predictions.device == "cpu" else f" on {predictions.device}"
     sys.stdout.write(f"{n_images} classified{place}{none}; written to {csv}\n")

@@ -12,10 +12,9 @@ from mixmood.ranking.plan import RankingPlan
 
 @takes(RankingPlan)
 def rank(
-    labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
+    labelled: options.Labelled,
     candidates: Annotated[
-        list[str],
-        typer.Argument(metavar="CANDIDATE...", help="Pools: PATH or NAME=PATH."),
+        list[str], typer.Argument(metavar="CANDIDATE...", help="Pools: PATH or NAME=PATH.")
     ],
     plan: RankingPlan,
     json: options.Json = None,

@@ -153,9 +153,8 @@ def tables(
     table: Annotated[int | None, typer.Option(help="1 to 5.", show_default="all")] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write all tables (Markdown, CSV, JSON), figures and records into a folder.",
+        options.file(
+            "Write all tables (Markdown, CSV, JSON), figures and records into a folder.", "DIR"
         ),
     ] = None,
 ) -> None:

@@ -16,7 +16,10 @@ from mixmood.core.text import check_name
 P = TypeVar("P")
 R = TypeVar("R")
 
-PLAN_HELP = "The options as one object; options that are given by name replace its fields."
+SHARED_HELP = {
+    "listener": "Gets progress, warnings and notes; see `mixmood.core.listener`.",
+    "plan": "The options as one object; options that are given by name replace its fields.",
+}
 KEY = "option"  # where a field's metadata holds its `OptionText`
 
 # The kinds of values that are checked; a field of several kinds is called by the first.
@@ -111,10 +114,13 @@ def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
         named = [_parameter(one, get_type_hints(kind)[one.name]) for one in plan_fields(kind)]
         every = sorted([*parameters.values(), described, *named], key=lambda one: one.kind)
         call.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
-        texts = {"plan": PLAN_HELP} | {name: text.help for name, text in option_texts(kind).items()}
+        texts = {name: help for name, help in SHARED_HELP.items() if name in own.parameters}
+        texts |= {name: text.help for name, text in option_texts(kind).items()}
         wrapper = TextWrapper(99, " " * 8, " " * 12, break_long_words=False, break_on_hyphens=False)
         lines = [wrapper.fill(f"{name}: {help}") for name, help in texts.items()]
-        call.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), *lines, "    "])
+        text = (function.__doc__ or "").rstrip()
+        head = [text] if "    Args:\n" in text else [text, "", "    Args:"]
+        call.__doc__ = "\n".join([*head, *lines, "    "])
         return call
 
     return decorate

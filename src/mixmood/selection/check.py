@@ -38,8 +38,7 @@ def label_check(
 ) -> LabelCheck:
     """The record of a checked set, from its readable images, and test images to find copies of.
 
-    The backbone computed the features; `view` is an entry of the record, and `notes` further
-    warnings.
+    `notes` are further warnings.
     """
     images = _labelled_images(sample, plan)
     checks, judged = list(_checks(images, test)), images.judged
@@ -99,12 +98,12 @@ class _Labelled:
     def confused(self) -> tuple[ConfusedPair, ...]:
         if self.judged is None:
             return ()
-        shares, counts, pairs = self.judged.confusion, self.counts, []
-        for a, b in np.argwhere(np.triu(shares) >= labels.CONFUSED_SHARE).tolist():
-            n_images = round(float(shares[a, b]) * int(counts[a] + counts[b]))
+        pairs = []
+        for a, b in np.argwhere(np.triu(self.judged.confusion) >= labels.CONFUSED_SHARE).tolist():
+            share = float(self.judged.confusion[a, b])
+            n_images = round(share * int(self.counts[a] + self.counts[b]))
             if n_images >= labels.FEWEST_CONFUSED:
-                names = (self.names[a], self.names[b])
-                pairs.append(ConfusedPair(names, float(shares[a, b]), n_images))
+                pairs.append(ConfusedPair((self.names[a], self.names[b]), share, n_images))
         return tuple(sorted(pairs, key=lambda one: -one.share))
 
 
@@ -133,8 +132,7 @@ def _with_same_pictures(found: Copies, images: Sample, others: Sample) -> Copies
     pool, other_pool = images.pool, others.pool
     if isinstance(pool, FeatureSource) or isinstance(other_pool, FeatureSource):
         return found
-    rows = found.to_compare
-    is_same = np.zeros(len(found.rows), bool)
+    rows, is_same = found.to_compare, np.zeros(len(found.rows), bool)
     ones = pool.read(images.rows[rows], COMPARED_SIDE)
     twins = other_pool.read(others.rows[found.rows[rows]], COMPARED_SIDE)
     for row, one, twin in zip(rows.tolist(), ones, twins, strict=True):
@@ -180,11 +178,10 @@ def _checks(images: _Labelled, test: Sample | None) -> Iterator[_Check]:
 
 def _wrong_labels(images: _Labelled, judged: LabelEvidence) -> _Check:
     def why(row: int) -> tuple[str, str]:
-        own, other = images.codes[row], judged.suggested[row]
-        chances = judged.chances[row]
-        shares = [f"{images.names[code]} {in_percent(chances[code])}" for code in (other, own)]
-        sentence = f"Classifiers that did not see its label give {listed(shares)}."
-        return images.names[other], sentence
+        other, chances = judged.suggested[row], judged.chances[row]
+        codes = (other, images.codes[row])
+        shares = listed([f"{images.names[code]} {in_percent(chances[code])}" for code in codes])
+        return images.names[other], f"Classifiers that did not see its label give {shares}."
 
     n_flagged = int(judged.is_flagged.sum())
     look = either_form(n_flagged, "label looks", "labels look")
@@ -231,21 +228,16 @@ def _unlike_its_class(images: _Labelled, may_be: Mask) -> _Check:
 
 
 def _confused_classes(images: _Labelled) -> _Check:
-    shares, judged = np.zeros(len(images.names)), images.judged
-    if judged is not None:
-        shares = judged.confusion.max(axis=1)
+    judged, n_classes = images.judged, len(images.names)
+    shares = np.zeros(n_classes) if judged is None else judged.confusion.max(axis=1)
     codes = [images.names.index(name) for pair in images.confused for name in pair.classes]
     pairs = [
         f"{' and '.join(one.classes)} ({one.n_images} images, {in_percent(one.share)})"
         for one in images.confused
     ]
-    return _Check(
-        records.CONFUSED,
-        shares[images.codes],
-        np.isin(images.codes, codes),
-        "No two classes are confused.",
-        f"Classes taken for each other: {_first(pairs)}.",
-    )
+    flags, found = np.isin(images.codes, codes), f"Classes taken for each other: {_first(pairs)}."
+    scores, nothing = shares[images.codes], "No two classes are confused."
+    return _Check(records.CONFUSED, scores, flags, nothing, found)
 
 
 def _small_classes(images: _Labelled) -> _Check:
@@ -283,18 +275,17 @@ def _copies_of_test_images(images: _Labelled, test: Sample) -> _Check:
 
 def _findings(images: _Labelled, checks: Sequence[_Check]) -> tuple[Finding, ...]:
     """What checks of single images flag, the worst first."""
-    found, by_name, sample = [], {one.name: one for one in checks}, images.sample
+    found, by_name = [], {one.name: one for one in checks}
     for check in (by_name[name] for name in (COPY, TEST, LABEL, UNLIKE) if name in by_name):
         for row in np.flatnonzero(check.flags).tolist():
             suggested, why = check.why(row)
-            own = (images.place(row), int(sample.rows[row]), images.label(row), suggested)
+            own = (images.place(row), int(images.sample.rows[row]), images.label(row), suggested)
             score = round(float(check.scores[row]), 6)
             found.append(Finding(*own, score, True, check.name, why))
     return tuple(sorted(found, key=lambda one: -one.score))
 
 
 def _all_images(images: _Labelled, checks: Sequence[_Check]) -> tuple[records.CheckedImage, ...]:
-    """All images with all scores."""
     scores = {one.name: one.scores.tolist() for one in checks}
     others = [""] * len(images.codes)
     if images.judged is not None:

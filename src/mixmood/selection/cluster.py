@@ -26,23 +26,15 @@ from mixmood.jobs.local import Call, Outcome, compute
 from mixmood.selection.scan import Scan, write_part
 from mixmood.selection.scorer import Scorer
 
-ADDRESS = "RAY_ADDRESS"
-"""The variable that names the cluster, as for every program that uses Ray."""
+ADDRESS = "RAY_ADDRESS"  # the variable that names the cluster, as for every program that uses Ray
 Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class SharedPool:
-    """The arguments with which a worker on another machine opens the pool.
+    """What a worker on another machine opens the pool with, and the fingerprint it must have."""
 
-    Attributes:
-        source: A path that all nodes see, a URL or an object.
-        fingerprint: The fingerprint that the pool must have on the worker.
-        seed: Of a noise pool.
-        frames: Which frames of a DICOM file are used.
-    """
-
-    source: Any
+    source: Any  # a path that all nodes see, a URL or an object
     fingerprint: str
     seed: int = 0
     frames: str = "middle"
@@ -89,8 +81,8 @@ def scan_ray(
 ) -> None:
     """Score every range on the cluster at RAY_ADDRESS, or on a Ray started here, and write it.
 
-    The driver writes to the folder; workers need not see it. `scan.jobs` is the number of actors:
-    by default one for each core, or for each GPU if the backbone uses GPUs.
+    `scan.jobs` is the number of actors: by default one for each core, or for each GPU if the
+    backbone uses GPUs.
     """
     if not ranges:
         return

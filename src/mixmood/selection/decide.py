@@ -132,7 +132,7 @@ def gather_parts(parts: PartFolder) -> ScannedPool:
     """The whole pool from its parts; copies and duplicates are found here."""
     # The hash codes are read first and freed; reading the parts twice saves memory.
     reasons, problems = _reasons_of_parts(parts)
-    scores, classes = np.empty(len(parts)), np.empty(len(parts), np.int32)
+    scores, classes = np.empty(parts.n_images), np.empty(parts.n_images, np.int32)
     for start, part in parts:
         own = slice(start, start + len(part))
         scores[own] = np.where(part.problems == "", part.scores, np.nan)
@@ -141,7 +141,8 @@ def gather_parts(parts: PartFolder) -> ScannedPool:
 
 
 def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
-    reasons, codes = np.zeros(len(parts), np.uint8), np.empty((len(parts), 2), np.uint64)
+    n_images = parts.n_images
+    reasons, codes = np.zeros(n_images, np.uint8), np.empty((n_images, 2), np.uint64)
     problems: list[str] = []
     for start, part in parts:
         own = slice(start, start + len(part))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Mask, Rows
 from mixmood.numerics.neighbours import unit_rows
 
 N_WORDS = 2
@@ -33,28 +33,22 @@ HashCodes = NDArray[np.uint64]
 def feature_codes(features: Array, centre: Array) -> HashCodes:
     """The code of each row, shape (n, 2); it depends on the row and the centre alone.
 
-    Args:
-        features: Shape (n, d).
-        centre: A centre of the pool, such as the mean of a sample, shape (d,). About the origin
-            instead, most rows would lie on the same side of every plane.
+    The centre, shape (d,), is one of the pool, such as the mean of a sample. About the origin
+    instead, most rows would lie on the same side of every plane.
     """
-    planes = np.random.default_rng([N_BITS, features.shape[1]]).normal(
-        size=(features.shape[1], N_BITS)
-    )
+    width = features.shape[1]
+    planes = np.random.default_rng([N_BITS, width]).normal(size=(width, N_BITS))
     bits = unit_rows(features, centre) @ planes > 0
     return np.ascontiguousarray(np.packbits(bits, axis=1)).view("<u8").astype(np.uint64)
 
 
-def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+def originals(codes: HashCodes, is_readable: Mask) -> tuple[Rows, Rows]:
     """The images that are copies of an earlier image, and the original of each.
 
     Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
     is equal: only codes with an equal band are compared. A copy is never an original itself;
-    otherwise a chain of small changes could join images that differ.
-
-    Args:
-        codes: Shape (n, 2), in the order of the pool.
-        is_readable: Which images count, shape (n,).
+    otherwise a chain of small changes could join images that differ. Codes are in the order of the
+    pool; images that are not readable do not count.
     """
     again, firsts = _equal_codes(codes, is_readable)
     # Of images with equal codes, only the first is compared with other codes.
@@ -68,12 +62,11 @@ def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> tuple[Rows, R
 
 
 def _sorted_parts(
-    values: NDArray[np.unsignedinteger], is_used: NDArray[np.bool_]
+    values: NDArray[np.unsignedinteger], is_used: Mask
 ) -> Iterator[tuple[Rows, NDArray[np.unsignedinteger]]]:
     """The used rows in the order of their values, and these values, part by part.
 
-    Equal values are in the same part, the earlier row first. Sorting ten million rows in parts
-    takes a tenth of the memory.
+    Equal values are in one part, the earlier row first. Parts take a tenth of the memory.
     """
     parts = (values >> np.array(8 * values.itemsize - PART_BITS, values.dtype)).astype(np.uint8)
     for part in range(2**PART_BITS):
@@ -82,7 +75,7 @@ def _sorted_parts(
         yield order, values[order]
 
 
-def _equal_codes(codes: HashCodes, is_used: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+def _equal_codes(codes: HashCodes, is_used: Mask) -> tuple[Rows, Rows]:
     """The rows whose code an earlier row has, and the first row with that code."""
     mixed = codes[:, 0] * _ODD ^ codes[:, 1]
     again, firsts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -97,7 +90,7 @@ def _equal_codes(codes: HashCodes, is_used: NDArray[np.bool_]) -> tuple[Rows, Ro
     return np.concatenate(again), np.concatenate(firsts)
 
 
-def _near_originals(codes: HashCodes, is_distinct: NDArray[np.bool_]) -> dict[int, int]:
+def _near_originals(codes: HashCodes, is_distinct: Mask) -> dict[int, int]:
     """The earliest original that each distinct code is near to; no entry if there is none."""
     earlier: defaultdict[int, set[int]] = defaultdict(set)
     bands = codes.view("<u4").reshape(len(codes), N_BANDS)
@@ -107,9 +100,8 @@ def _near_originals(codes: HashCodes, is_distinct: NDArray[np.bool_]) -> dict[in
                 earlier[second].add(first)
     original_of: dict[int, int] = {}
     for row in sorted(earlier):
-        candidates = [other for other in sorted(earlier[row]) if other not in original_of]
-        if candidates:
-            original_of[row] = candidates[0]
+        if candidates := [other for other in earlier[row] if other not in original_of]:
+            original_of[row] = min(candidates)
     return original_of
 
 

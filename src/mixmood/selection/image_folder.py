@@ -1,13 +1,12 @@
 """A folder of the kept images: hard links or copies, under names that are valid on any system."""
 
-import io
 import os
 import re
 from pathlib import Path
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, OutputError
-from mixmood.core.files import make_folder, write_atomic
+from mixmood.core.files import atomic_file, make_folder, write_atomic
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 
@@ -21,8 +20,8 @@ def fill_folder(
 ) -> None:
     """Put the images at these indices into a folder that `check_empty` has checked.
 
-    Files of the same name are replaced. With links, images are linked if the pool has files on the
-    same disk; otherwise they are copied.
+    Files of the same name are replaced. Links need a pool of files on the same disk; other images
+    are copied.
     """
     make_folder(folder)
     progress.start(folder.name, len(indices))
@@ -82,6 +81,5 @@ def _copied(pool: ImageSource, index: int, target: Path) -> None:
     if isinstance(raw, bytes):
         write_atomic(target, raw)
         return
-    content = io.BytesIO()
-    Image.fromarray(pool.picture(index)).save(content, "PNG")
-    write_atomic(target.with_name(f"{target.name}.png"), content.getvalue())
+    with atomic_file(target.with_name(f"{target.name}.png")) as file:
+        Image.fromarray(pool.picture(index)).save(file, "PNG")

@@ -31,13 +31,9 @@ PART_SIZE = 2048
 """Images in a part: ten megabytes of features, and ten seconds of a core."""
 LONGEST_PROBLEM = 200
 ScanPart = ScoredRows
-"""The results of a scan for consecutive images of a pool, one record for each. Its fields are those
-of `SCORED`, meaningless for images that could not be read, and:
-
-    classes       the code of the predicted class, -1 without classes
-    confidence    its probability; 0 without classes
-    problems      why an image could not be read; empty where it could
-"""
+"""The results for consecutive images of a pool, one record for each: those of `SCORED`, which mean
+nothing for images that could not be read; the code of the predicted class and its probability, -1
+and 0 without classes; and the problem why an image could not be read, empty where it could."""
 
 
 def empty_part(n_images: int, longest_problem: int = 1) -> ScanPart:
@@ -58,12 +54,12 @@ def ranges(n_images: int) -> list[tuple[int, int]]:
     return [(start, min(start + PART_SIZE, n_images)) for start in starts]
 
 
+@dataclass(frozen=True)
 class PartFolder:
     """The parts of one scan of so many images, in a folder."""
 
-    def __init__(self, folder: Path, n_images: int) -> None:
-        """Remember the folder; nothing is read or written yet."""
-        self.folder, self._n_images = folder, n_images
+    folder: Path
+    n_images: int
 
     def begin(self, head: Mapping[str, Any], *, resume: bool) -> None:
         """Make the folder; or, with `resume`, check that the scan in it has the same `head`."""
@@ -94,17 +90,13 @@ class PartFolder:
 
     def missing(self) -> list[tuple[int, int]]:
         """The ranges that are not scored yet."""
-        every = ranges(self._n_images)
+        every = ranges(self.n_images)
         return [part for part in every if not (self.folder / _name(part[0])).exists()]
 
     def __iter__(self) -> Iterator[tuple[int, ScanPart]]:
         """The first index and the content of every part, in the order of the pool."""
-        for start, stop in ranges(self._n_images):
+        for start, stop in ranges(self.n_images):
             yield start, self._read(start, stop - start)
-
-    def __len__(self) -> int:
-        """The number of images of all parts together."""
-        return self._n_images
 
     def remove(self) -> None:
         """Delete the folder, whose content is in the output now.

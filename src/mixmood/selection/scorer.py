@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ SCORED = [("scores", "f8"), ("nearest", "i8"), ("is_copy", "?"), ("codes", "u8",
 the index of the nearest labelled image by cosine; whether it is a copy of that image; and its hash
 codes, by which duplicates within the pool are found."""
 ScoredRows = np.recarray[Any, np.dtype[np.record]]
-"""One record for each image."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +101,8 @@ def fit_filter(
 ) -> FittedFilter:
     """A filter from features of the labelled images and of a random sample of the pool.
 
-    Args:
-        labelled: Shape (n, d), n at least 2.
-        pool: Shape (m, d), at least one row; of more than 1000 rows a random part is used.
-        rng: Decides the parts, and the random halves behind the interval of the useful share.
-        labels: The class of each labelled image, or None.
-        known: The useful share, if it was estimated before.
+    Of more than 1000 rows of the pool a random part is used. `labels` are the classes of the
+    labelled images, and `known` is the useful share, if it was estimated before.
     """
     own, rows = checked_sets(labelled, pool, labels)
     # The useful share needs a cross-fitted score; for other scores the default one estimates it.
@@ -119,13 +114,9 @@ def fit_filter(
     score = FittedScore(family, fit, own.shape[1])
     if not is_cross_fitted:
         score = fit_score(own, rows, labels, family)
-    return FittedFilter(
-        score,
-        useful,
-        balanced_threshold(score.fit.pool, useful.share),
-        unit_rows(own).astype(np.float32).astype(np.float64),
-        rows.mean(axis=0),
-    )
+    threshold = balanced_threshold(score.fit.pool, useful.share)
+    unit = unit_rows(own).astype(np.float32).astype(np.float64)
+    return FittedFilter(score, useful, threshold, unit, rows.mean(axis=0))
 
 
 def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
@@ -152,38 +143,22 @@ def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
 class Scorer:
     """A fitted filter with a classifier, the names of classes and labelled images, and a backbone.
 
-    Attributes:
-        filter: The fitted filter, which scores features.
-        head: The classifier; None without labels.
-        class_names: The names of the head's classes.
-        labelled_names: The names of the labelled images; the nearest one is shown by its name.
-        backbone: The digest of the network that computes the features; "" for pools of features.
-        backbone_name: Its name, from which `--load` loads it.
-        resolution: The side of its input images in pixels; 0 for pools of features.
-        depth: Which of its layers the features consist of.
-        pixel_range: How images of more than eight bits are scaled; None if there were none.
+    For pools of features, the backbone's digest and name are "", and its resolution is 0.
     """
 
     filter: FittedFilter
-    head: LinearHead | None
-    class_names: tuple[str, ...]
-    labelled_names: tuple[str, ...]
-    backbone: str
-    backbone_name: str
+    head: LinearHead | None  # None without labels
+    class_names: tuple[str, ...]  # those of the head
+    labelled_names: tuple[str, ...]  # the nearest labelled image is shown by its name
+    backbone: str  # the digest of the network
+    backbone_name: str  # from which `--load` loads it
     resolution: int
     depth: str = LAST
-    pixel_range: PixelRange | None = None
+    pixel_range: PixelRange | None = None  # for images of more than eight bits
 
 
-FACTS: dict[str, Any] = {
-    "class_names": tuple[str, ...],
-    "labelled_names": tuple[str, ...],
-    "backbone": str,
-    "backbone_name": str,
-    "resolution": int,
-    "depth": str,
-}
-"""The fields of a scorer that are saved as they are, and their types."""
+FACTS = ("class_names", "labelled_names", "backbone", "backbone_name", "resolution", "depth")
+"""The fields of a scorer that are saved as they are."""
 
 
 def save_scorer(path: Path, scorer: Scorer) -> None:
@@ -210,10 +185,10 @@ def load_scorer(path: Path) -> Scorer:
             raise ValueError(f"format {FORMAT} was wanted; it has {facts.get('format')}")
         weights, bias = arrays.pop("head_weights", None), arrays.pop("head_bias", None)
         fitted, limits = restored_filter(facts["filter"], arrays), facts["pixel_range"]
-        plain = {
-            name: TypeAdapter(kind).validate_python(facts[name]) for name, kind in FACTS.items()
+        kinds, head = get_type_hints(Scorer), None
+        plain: dict[str, Any] = {
+            name: TypeAdapter(kinds[name]).validate_python(facts[name]) for name in FACTS
         }
-        head = None
         if weights is not None and bias is not None:
             shape = (fitted.score.width, len(plain["class_names"]))
             if weights.shape != shape or bias.shape != shape[1:]:
@@ -238,7 +213,7 @@ def fit_scorer(
 ) -> Scorer:
     """A scorer from the labelled images and a random sample of the pool.
 
-    `share` is the useful share of the pool; if it is None, it is estimated.
+    `share` is the useful share of the pool, if it was estimated before.
     """
     own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
     if len(own) < least_labelled:
@@ -256,13 +231,9 @@ def fit_scorer(
     is_new = ~others.is_copy_of(own)
     others = others.where(is_new) if is_new.any() else others
     labels = None if labelled.labels is None else labelled.labels.codes[own.rows]
+    rng = rng_for(plan.seed, "useful share")
     fitted = fit_filter(
-        own.features,
-        others.features,
-        rng_for(plan.seed, "useful share"),
-        labels=labels,
-        family=plan.score,
-        known=share,
+        own.features, others.features, rng, labels=labels, family=plan.score, known=share
     )
     head, class_names = fit_classifier(own.features, labels, labelled.labels, plan.seed)
     backbone, name = extractor.backbone, plan.backbone
