@@ -31,9 +31,8 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import Extractor
 from mixmood.selection import cluster
 from mixmood.selection import scan as parts
-from mixmood.selection.cluster import SharedPool
+from mixmood.selection.filter import FilterJob
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan import Scan, scan_local
 from mixmood.selection.scorer import fit_scorer
 
 PART_SIZE = 128
@@ -90,9 +89,7 @@ def cpu_of_tree_s(root: int) -> float:
     return sum(spent[pid] for pid in tree) / os.sysconf("SC_CLK_TCK")
 
 
-def timed_scan(
-    scan: Scan, shared: SharedPool, ranges: list[tuple[int, int]], folder: Path, clock: Clock
-) -> None:
+def timed_scan(job: FilterJob, clock: Clock) -> None:
     """`scan_ray` with workers that record when they worked."""
     outcomes = cluster._outcomes
 
@@ -103,7 +100,7 @@ def timed_scan(
             yield part, outcome
 
     with mock.patch.multiple(cluster, ScanWorker=TimedWorker, _outcomes=noted):
-        cluster.scan_ray(scan, shared, ranges, folder, clock)
+        cluster.scan_ray(job)
 
 
 def main() -> None:
@@ -120,19 +117,20 @@ def main() -> None:
         pool = FolderSource(small_jpegs(folder / "pool", asked.images), "pool")
         labelled = FolderSource(small_jpegs(folder / "labelled", 60, seed=1), "labelled")
         backbone = load_backbone()
-        reader = Extractor(backbone, 1, None, Silent())
-        scorer = fit_scorer(labelled, pool, FilterPlan(), reader)
+        plan = FilterPlan()
+        scorer = fit_scorer(labelled, pool, plan, Extractor(backbone, 1, None, Silent()))
         found: dict[str, list[Clock]] = {"one": [], "two": [], "local": []}
         for _ in range(asked.rounds):
             for kind, jobs in (("one", 1), ("two", 2), ("local", 1)):
-                scan = Scan(pool, scorer, backbone, jobs=jobs, cache=None)
                 clock = Clock()
-                ranges = parts.ranges(asked.images)
-                if kind == "local":
-                    scan_local(scan, ranges, folder, clock)
-                else:
-                    shared = SharedPool(folder / "pool", pool.fingerprint)
-                    timed_scan(scan, shared, ranges, folder, clock)
+                reader = Extractor(backbone, jobs, None, clock)
+                with tempfile.TemporaryDirectory() as place:
+                    own = parts.PartFolder(Path(place), asked.images)
+                    job = FilterJob(pool, folder / "pool", plan, scorer, reader, own)
+                    if kind == "local":
+                        parts.scan_local(own, pool, scorer, reader)
+                    else:
+                        timed_scan(job, clock)
                 found[kind].append(clock)
     rates = {kind: [clock.rate() for clock in clocks] for kind, clocks in found.items()}
     ratios = [two / one for one, two in zip(rates["one"], rates["two"], strict=True)]

@@ -8,6 +8,7 @@ Processor time, not wall-clock time: other work on the machine does not change i
 """
 
 import argparse
+import itertools
 import json
 import resource
 import statistics
@@ -31,7 +32,6 @@ from mixmood.selection.decide import decide, gather_parts, parse_keep
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import (
     PartFolder,
-    Scan,
     ScanPart,
     empty_part,
     ranges,
@@ -68,14 +68,16 @@ def throughput(folder: Path, _: int) -> dict[str, float]:
     side = backbone.resolution
     ready = np.stack([decode_squares(pool.fetch(i), str(i), (side,))[0] for i in range(N_IMAGES)])
     session, name = backbone._session, backbone.input_name
-    scan = Scan(pool, scorer, backbone, jobs=1, cache=None)
+    numbers = itertools.count()
 
     def bare() -> None:
         for start in range(0, N_IMAGES, MICRO_BATCH):
             session.run(None, {name: ready[start : start + MICRO_BATCH]})
 
     def scanned() -> None:
-        scan_local(scan, ranges(N_IMAGES), folder, Silent())
+        parts = PartFolder(folder / f"parts{next(numbers)}", N_IMAGES)
+        parts.folder.mkdir()
+        scan_local(parts, pool, scorer, extractor)
 
     bare()
     found = [(_processor_s(bare), _processor_s(scanned)) for _ in range(N_ROUNDS)]
@@ -123,7 +125,7 @@ def entries(folder: Path, count: int) -> dict[str, float]:
     scanned = gather_parts(parts)
     gathered_s = time.process_time() - start
     start = time.process_time()
-    reasons = decide(scanned, parse_keep(0.3), 0.5)
+    reasons = decide(scanned, parse_keep(0.3), 0.5).reasons
     decided_s = time.process_time() - start
     found = {
         "entries": count,

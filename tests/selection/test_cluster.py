@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from mixmood.core.errors import InputError
 from mixmood.core.listener import Silent
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.array import array_pool
-from mixmood.selection.cluster import SharedPool, scan_ray
-from mixmood.selection.scan import PartFolder, Scan, ranges, scan_local
+from mixmood.features.sample import Extractor
+from mixmood.selection.cluster import scan_ray
+from mixmood.selection.filter import FilterJob
+from mixmood.selection.plan import FilterPlan
+from mixmood.selection.scan import PartFolder, scan_local
 from mixmood.selection.scorer import Scorer, fit_filter
 
 pytestmark = [
@@ -66,15 +70,18 @@ class Counts(Silent):
 
 
 @pytest.fixture
-def scan(world, rng, monkeypatch):
-    """A scan of 100 rows in parts of 8."""
+def scan(world, rng, monkeypatch, tmp_path):
+    """A filter of 100 rows in parts of 8, and the rows."""
     monkeypatch.setattr("mixmood.selection.scan.PART_SIZE", 8)
     labelled, labels = world.useful(40)
     rows = np.concatenate([world.useful(50)[0], world.foreign(50)])
     fitted = fit_filter(labelled, rows, rng, labels=labels)
     names = tuple(f"own {i}" for i in range(40))
     scorer = Scorer(fitted, None, (), names, backbone="", backbone_name="", resolution=0)
-    return Scan(array_pool(rows, "rows"), scorer, None, jobs=2, cache=None), rows
+    parts = PartFolder(tmp_path / "here", 100)
+    parts.begin({}, resume=False)
+    pool, extractor = array_pool(rows, "rows"), Extractor(None, jobs=2)
+    return FilterJob(pool, rows, FilterPlan(), scorer, extractor, parts), rows
 
 
 def written(folder):
@@ -86,29 +93,26 @@ def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
     from ray import cloudpickle
 
     local, rows = scan
-    folders = {name: tmp_path / name for name in ("here", "there")}
-    for folder in folders.values():
-        PartFolder(folder, 100).begin({}, resume=False)
-    scan_local(local, ranges(100), folders["here"], Silent())
+    scan_local(local.parts, local.pool, local.scorer, local.extractor)
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    source = DiesOnce(rows, tmp_path / "killed")
+    source, there = DiesOnce(rows, tmp_path / "killed"), PartFolder(tmp_path / "there", 100)
+    there.begin({}, resume=False)
     counts = Counts()
-    scan_ray(local, SharedPool(source, source.fingerprint), ranges(100), folders["there"], counts)
+    extractor = Extractor(None, jobs=2, listener=counts)
+    scan_ray(replace(local, pool=source, source=source, extractor=extractor, parts=there))
     assert (tmp_path / "killed").exists()
     assert counts.n == 100
-    assert written(folders["there"]) == written(folders["here"])
-    assert len(written(folders["there"])) == 13
-    assert PartFolder(folders["there"], 100).missing() == []
+    assert written(there.folder) == written(local.parts.folder)
+    assert len(written(there.folder)) == 13
+    assert there.missing() == []
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
+def test_a_pool_that_differs_on_a_worker_is_refused(scan):
     local, rows = scan
-    PartFolder(tmp_path, 100).begin({}, resume=False)
-    shared = SharedPool(rows + 1.0, local.pool.fingerprint)
     with pytest.raises(InputError, match="array holds other images on a worker"):
-        scan_ray(local, shared, ranges(100), tmp_path, Silent())
-    assert written(tmp_path) == {}
+        scan_ray(replace(local, source=rows + 1.0))
+    assert written(local.parts.folder) == {}
 
 
 @pytest.mark.usefixtures("cluster")
@@ -117,14 +121,14 @@ def test_a_worker_that_fails_unforeseen_is_said_with_the_way_on(scan, tmp_path):
 
     local, rows = scan
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    shared = SharedPool(Fails(rows, tmp_path / "unused"), Fails.fingerprint)
+    source = Fails(rows, tmp_path / "unused")
     with pytest.raises(
         InputError,
         match="The scan failed on a worker: RuntimeError: the shelf fell over. Continue it with",
     ):
-        scan_ray(local, shared, ranges(100), tmp_path, Silent())
+        scan_ray(replace(local, pool=source, source=source))
 
 
 def test_nothing_is_started_where_nothing_is_missing(scan, tmp_path, monkeypatch):
     monkeypatch.setattr("mixmood.jobs.cluster.RaySpread.connected", None)
-    scan_ray(scan[0], SharedPool(None, ""), [], tmp_path, Silent())
+    scan_ray(replace(scan[0], parts=PartFolder(tmp_path, 0)))

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.core.listener import Silent
 from mixmood.data.readers.array import array_pool
+from mixmood.features.sample import Extractor
 from mixmood.jobs.cluster import RaySpread
-from mixmood.selection.cluster import ScanWorker, SharedPool, scan_ray
-from mixmood.selection.scan import Scan
+from mixmood.selection.cluster import ScanWorker, scan_ray
+from mixmood.selection.filter import FilterJob
+from mixmood.selection.plan import FilterPlan
+from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import Scorer, fit_filter
 
 
@@ -22,7 +24,7 @@ def problem(world, rng):
     def ask(pool, fingerprint, backbone=""):
         name = "efficientnet-lite0" if backbone else ""
         scorer = Scorer(fitted, None, (), ("own",) * 30, backbone, name, 64 if backbone else 0)
-        worker = ScanWorker(SharedPool(pool, fingerprint), scorer, "cpu")
+        worker = ScanWorker(pool, fingerprint, FilterPlan(), scorer, "cpu")
         _, outcome = worker.scored((0, 2))
         return str(outcome.error or "")
 
@@ -62,6 +64,7 @@ def test_a_cluster_that_gives_up_is_an_error_with_the_way_on(world, rng, monkeyp
     monkeypatch.setattr(RaySpread, "connected", lambda *_: ray)
     fitted = fit_filter(world.useful(30)[0], world.useful(30)[0], rng)
     scorer = Scorer(fitted, None, (), ("own",) * 30, "", "", 0)
-    scan = Scan(array_pool(world.useful(2)[0], "rows"), scorer, None, jobs=1, cache=None)
+    pool, parts = array_pool(world.useful(2)[0], "rows"), PartFolder(tmp_path, 2)
+    job = FilterJob(pool, None, FilterPlan(), scorer, Extractor(None, jobs=1), parts)
     with pytest.raises(InputError, match=r"a worker: The actor died too often\. Continue it"):
-        scan_ray(scan, SharedPool(None, ""), [(0, 2)], tmp_path, Silent())
+        scan_ray(job)

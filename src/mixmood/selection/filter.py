@@ -4,20 +4,17 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
-from mixmood.core.files import expanded
 from mixmood.core.records.filtering import SCHEMA, Filtering
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.text import counted
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, NONE
-from mixmood.data.images.names import is_url_or_noise
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.extract import Extractor
@@ -25,7 +22,7 @@ from mixmood.scores.fitting import labelled_share, typical_threshold
 from mixmood.selection import decide as decisions
 from mixmood.selection.decide import FOREIGN, KEPT, OVER_COUNT, REASONS, UNREADABLE, ScannedPool
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan import PartFolder, Scan, scan_local
+from mixmood.selection.scan import PartFolder, scan_local
 from mixmood.selection.scorer import Scorer
 
 CACHED_IMAGES = 50_000
@@ -93,20 +90,16 @@ class FilterJob:
         }
 
     def _scan(self) -> None:
-        missing, progress = self.parts.missing(), self.extractor.listener
-        progress.start(self.pool.name, sum(stop - start for start, stop in missing))
-        cache = self.extractor.cache if len(self.pool) <= CACHED_IMAGES else None
-        scan = Scan(self.pool, self.scorer, self.extractor.backbone, self.extractor.jobs, cache)
+        progress = self.extractor.listener
+        n_missing = sum(stop - start for start, stop in self.parts.missing())
+        progress.start(self.pool.name, n_missing)
         if self.plan.backend == "ray":
-            from mixmood.selection.cluster import SharedPool, scan_ray
+            from mixmood.selection.cluster import scan_ray
 
-            source, fingerprint = self.source, self.pool.fingerprint
-            if isinstance(source, str | Path) and not is_url_or_noise(source):
-                source = expanded(source).resolve()  # a worker may have another working directory
-            shared = SharedPool(source, fingerprint, self.plan.seed, self.plan.frames)
-            scan_ray(scan, shared, missing, self.parts.folder, progress)
+            scan_ray(self)
         else:
-            scan_local(scan, missing, self.parts.folder, progress)
+            cache = self.extractor.cache if len(self.pool) <= CACHED_IMAGES else None
+            scan_local(self.parts, self.pool, self.scorer, replace(self.extractor, cache=cache))
         progress.finish(self.pool.name)
 
     def _diverse(self, pool: ScannedPool) -> ScannedPool:

@@ -9,21 +9,19 @@ scores a range, and in which order, changes nothing: the parts are read in the o
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mixmood.core.arrays import packed_arrays, read_arrays
-from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OutputError, errors_as
 from mixmood.core.files import make_folder, read_json, write_atomic
-from mixmood.core.listener import Listener, Recorder
+from mixmood.core.listener import Recorder
 from mixmood.data.images.pool import Pool
-from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.extract import Extractor
+from mixmood.features.sample import Extractor
 from mixmood.selection.scorer import SCORED, ScoredRows, Scorer
 
 HEAD = "scan.json"
@@ -126,40 +124,30 @@ def _name(start: int) -> str:
     return f"part-{start:012d}.npz"
 
 
-@dataclass(frozen=True)
-class Scan:
-    """A pool, and what its ranges are scored with."""
-
-    pool: Pool
-    scorer: Scorer
-    backbone: Backbone | None
-    jobs: int | None
-    cache: FeatureCache | None
-
-    def scored(self, start: int, stop: int, progress: Listener) -> ScanPart:
-        """The results for the images `start` to `stop` - 1."""
-        extractor = Extractor(self.backbone, self.jobs, self.cache, _RangeProgress(progress))
-        found = extractor.read(self.pool, np.arange(start, stop))
-        problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
-        part = empty_part(found.n_tried, max(map(len, ("unreadable", *problems.values()))))
-        places, scored = found.rows - start, self.scorer.filter.scored(found.features)
-        for name in scored.dtype.names or ():
-            part[name][places] = scored[name]
-        if self.scorer.head is not None and len(places):
-            chances = self.scorer.head.predict_proba(found.features)
-            part.classes[places] = chances.argmax(axis=1)
-            part.confidence[places] = chances.max(axis=1)
-        for place, text in problems.items():
-            part.problems[place] = text or "unreadable"
-        return part
+def scored_part(
+    pool: Pool, scorer: Scorer, extractor: Extractor, start: int, stop: int
+) -> ScanPart:
+    """The results for the images `start` to `stop` - 1."""
+    found = extractor.read(pool, np.arange(start, stop))
+    problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
+    part = empty_part(found.n_tried, max(map(len, ("unreadable", *problems.values()))))
+    places, scored = found.rows - start, scorer.filter.scored(found.features)
+    for name in scored.dtype.names or ():
+        part[name][places] = scored[name]
+    if scorer.head is not None and len(places):
+        chances = scorer.head.predict_proba(found.features)
+        part.classes[places] = chances.argmax(axis=1)
+        part.confidence[places] = chances.max(axis=1)
+    for place, text in problems.items():
+        part.problems[place] = text or "unreadable"
+    return part
 
 
-def scan_local(
-    scan: Scan, ranges: Iterable[tuple[int, int]], folder: Path, progress: Listener
-) -> None:
-    """Score and write every range; parts that are written when it is stopped are kept."""
-    for start, stop in ranges:
-        write_part(folder, start, scan.scored(start, stop, progress))
+def scan_local(parts: PartFolder, pool: Pool, scorer: Scorer, extractor: Extractor) -> None:
+    """Score and write the missing ranges; parts that are written when it is stopped are kept."""
+    extractor = replace(extractor, listener=_RangeProgress(extractor.listener))
+    for start, stop in parts.missing():
+        write_part(parts.folder, start, scored_part(pool, scorer, extractor, start, stop))
 
 
 class _RangeProgress(Recorder):
