@@ -28,7 +28,7 @@ from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import Extractor
 from mixmood.report.filter import list_rows, write_list
-from mixmood.selection.decide import decide, gather_parts, parse_keep
+from mixmood.selection.filter import decide, gather_parts, parse_keep
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import (
     PartFolder,

@@ -35,7 +35,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.heads.problem import head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import signed_roots
-from mixmood.selection.decide import ScannedPool
+from mixmood.selection.filter import ScannedPool
 from mixmood.selection.next import (
     candidates_of,
     chosen_images,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.selection.decide import (
+from mixmood.selection.filter import (
     COPY_OF_LABELLED,
     FOREIGN,
     KEPT,

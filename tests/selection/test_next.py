@@ -17,7 +17,7 @@ from mixmood.core.records.labelling import Proposals
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.data.readers.kept import parts_of
-from mixmood.selection.decide import ScannedPool
+from mixmood.selection.filter import ScannedPool
 from mixmood.selection.next import (
     MOST_CANDIDATES,
     candidates_of,

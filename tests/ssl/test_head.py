@@ -219,7 +219,7 @@ def test_a_pool_that_shares_images_with_several_has_one_warning(photos, tmp_path
 
 
 def test_the_same_pool_twice_is_refused_before_images_are_read(photos, monkeypatch):
-    monkeypatch.setattr("mixmood.api.pool_choice.sets_in_view", None)
+    monkeypatch.setattr("mixmood.api.train.sets_in_view", None)
     with pytest.raises(OptionError, match="The pool 'pool' is given twice. Give it once"):
         train(photos / "labelled", [str(photos / "pool")] * 2)
     with pytest.raises(InputError, match="Cannot open the pool"):

@@ -40,8 +40,15 @@ from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_lab
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report import filter as report
 from mixmood.report.label import label_page
-from mixmood.selection.decide import FOREIGN, KEPT, OVER_COUNT, REASONS, ScannedPool
-from mixmood.selection.filter import FilterJob, describe
+from mixmood.selection.filter import (
+    FOREIGN,
+    KEPT,
+    OVER_COUNT,
+    REASONS,
+    FilterJob,
+    ScannedPool,
+    describe,
+)
 from mixmood.selection.image_folder import check_empty, fill_folder, images_of
 from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixmood.api.filter import reference
 from mixmood.api.outputs import check_outputs, drawn, slug, train_command
-from mixmood.api.pool_choice import as_pools
+from mixmood.api.train import as_pools
 from mixmood.api.view_choice import SetsInView, sets_in_view
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError

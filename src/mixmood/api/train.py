@@ -1,8 +1,12 @@
-"""`mixmood.train`: a classifier from a few labelled images and pools of unlabelled ones."""
+"""`mixmood.train`: a classifier from a few labelled images and pools of unlabelled ones.
 
+A head uses the pools that `rank` advises, by the same question and numbers.
+"""
+
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,35 +15,42 @@ from typing import Any
 import numpy as np
 
 from mixmood.api.mlflow_runs import log_head, mlflow_log
-from mixmood.api.pool_choice import as_pools, head_task, only_pool
 from mixmood.api.predict import PredictReport, predict
-from mixmood.api.view_choice import sets_in_view
+from mixmood.api.view_choice import SetsInView, sets_in_view
 from mixmood.core.arrays import Rows
-from mixmood.core.cache import open_cache
-from mixmood.core.errors import OptionError
+from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Recorder, Silent
-from mixmood.core.options import with_options
+from mixmood.core.options import DEFAULT_PROBE, with_options
 from mixmood.core.records.ranking import Tile
-from mixmood.core.text import unknown_name
-from mixmood.data.images.pool import thumbnails
-from mixmood.data.open import open_pool
+from mixmood.core.text import listed, unknown_name
+from mixmood.data.images.labels import needed_labels
+from mixmood.data.images.pool import Pool, scaled, thumbnails
+from mixmood.data.open import are_image_files, open_candidates, open_pool
+from mixmood.evidence.view import BASE
+from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
+from mixmood.heads.linear import check_amount
 from mixmood.heads.registry import HEADS
+from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
+from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.training import Mistakes, TrainingPictures, training_html, training_page
+from mixmood.ssl import plan as plans
 from mixmood.ssl import run_folder as run_files
-from mixmood.ssl.head import HeadRun, trained_head
+from mixmood.ssl.head import (
+    HeadRun,
+    HeadTask,
+    PoolDecision,
+    PoolPart,
+    labelled_task,
+    trained_head,
+    with_pools,
+)
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
 from mixmood.ssl.models.registry import TUNED
-from mixmood.ssl.plan import (
-    AUTO,
-    LARGEST_TUNED,
-    NETWORK_ONLY,
-    TUNING,
-    PredictionPlan,
-    TrainingRunPlan,
-)
-from mixmood.ssl.record import EpochRecord, HeadRecord, TrainingRecord
+from mixmood.ssl.plan import AUTO, PredictionPlan, TrainingRunPlan
+from mixmood.ssl.record import EpochRecord, HeadRecord, PoolUse, TrainingRecord
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,8 +134,8 @@ def _tuned_side(labelled: Any, plan: TrainingRunPlan, listener: Listener) -> int
     with open_cache(plan.cache, listener) or nullcontext() as store:
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
         view = sets_in_view(base, {}, asked, plan.threads, store, listener).view
-    best = TUNING["image_size"] if view is None else view.backbone.resolution
-    side = min(best, LARGEST_TUNED)
+    best = plans.TUNING["image_size"] if view is None else view.backbone.resolution
+    side = min(best, plans.LARGEST_TUNED)
     bound = "" if side == best else f", the labelled images would choose {best}"
     listener.note(f"Fine-tuned at {side} px{bound} (--image-size).")
     return side
@@ -158,18 +169,155 @@ def _trained_head(
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
     """Refuse an algorithm that heads do not have, and a missing pool for one that needs it."""
     known = (AUTO, *HEADS)
-    if algorithm in NETWORK_ONLY:
+    if algorithm in plans.NETWORK_ONLY:
         raise OptionError(
             f"{algorithm} trains networks. Give --model wrn-thin, or one of "
             f"{', '.join(known)} for a head."
         )
     if algorithm not in known:
-        raise unknown_name("algorithm", str(algorithm), (*known, *NETWORK_ONLY))
+        raise unknown_name("algorithm", str(algorithm), (*known, *plans.NETWORK_ONLY))
     if not len(as_pools(unlabelled)) and algorithm in HEADS and HEADS[algorithm].uses_pool:
         raise OptionError(
             f"{algorithm} needs unlabelled images; got none. "
             "Give a pool, or train with 'supervised'."
         )
+
+
+NO_POOL = "No pool was given: the supervised head is used."
+ALL_LABELLED = "All images of the pool have a label: the supervised head is used."
+UNKNOWN_SHARE = 0.5
+
+
+def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
+    """What the user gave as pools: a dictionary, a list of paths of pools, or one pool.
+
+    >>> as_pools(None), as_pools("crawl/"), as_pools(["a/", "b.zip"])
+    ([], ['crawl/'], ['a/', 'b.zip'])
+    >>> as_pools(["1.png", "2.png"])
+    [['1.png', '2.png']]
+    """
+    if unlabelled is None:
+        return []
+    is_list = isinstance(unlabelled, list | tuple) and len(unlabelled) > 0
+    are_paths = is_list and all(isinstance(one, str | os.PathLike) for one in unlabelled)
+    is_several = isinstance(unlabelled, Mapping) or (are_paths and not are_image_files(unlabelled))
+    return unlabelled if is_several else [unlabelled]
+
+
+def head_task(
+    labelled: Any,
+    unlabelled: Any,
+    plan: TrainingRunPlan,
+    cache: FeatureCache | None,
+    listener: Listener,
+) -> HeadTask:
+    """What a head is trained on: all sets, opened and read, and the pools that are used.
+
+    The pools are opened before images are read: a path that does not exist is an error within a
+    second. Images of the pools that are labelled or tested are left out.
+    """
+
+    def opened(what: Any, role: str) -> Pool:
+        pool = open_pool(what, seed=plan.seed, cache=cache, role=role)
+        for note in getattr(pool, "notes", ()):
+            listener.warn(f"{pool.name}: {note}")
+        return pool
+
+    def read(pool: Pool) -> Sample:
+        found = sets.extractor.read(pool)
+        for text in found.warnings:
+            listener.warn(f"{pool.name}: {text}")
+        return found.not_empty()
+
+    base = opened(labelled, "labelled set")
+    # Checked before images are read: embedding many of them takes minutes.
+    check_amount(len(base), len(needed_labels(base, "labelled set").names))
+    candidates = open_candidates(as_pools(unlabelled), base, plan.seed, cache)
+    sets = sets_in_view(base, candidates.pools, plan, plan.threads, cache, listener)
+    sets.given.tell(listener)
+    own, test = read(sets.labelled), None
+    if plan.test is not None:
+        test = read(scaled(opened(plan.test, "test set"), sets.pixel_range))
+    task = labelled_task(own, test, sets.view, plan, listener)
+    for name, reason in sets.emptied.items():
+        listener.note(f"{name}: {reason}")
+    readings = _readings(sets, dict(candidates.set_aside), task, listener)
+    if not readings:
+        why, algorithm = ALL_LABELLED if sets.emptied else NO_POOL, plan.algorithm
+        decision = PoolDecision(BASE if algorithm == AUTO else algorithm, why)
+    elif plan.algorithm == AUTO:
+        labelled_first = read_labelled(own.pool, plan.seed, sets.extractor)
+        gains = default_gains(labelled_first, readings, plan.seed, plan.groups, listener)
+        decision = _advised(gains)
+    else:
+        decision = _asked(plan.algorithm, readings)
+    return with_pools(task, decision, plan.pool_limit, listener)
+
+
+def _readings(
+    sets: SetsInView, aside: dict[str, str], task: HeadTask, listener: Listener
+) -> dict[str, Reading]:
+    """The first images of each pool; those without any are set aside."""
+    readings, banned = {}, frozenset(() if task.test is None else task.test.contents)
+    for name, one in sets.unlabelled.items():
+        if why := why_not_comparable(task.labelled.pool, one):
+            aside[name] = why
+            continue
+        reading = read_first(one, task.labelled, task.seed, sets.extractor, banned)
+        n_tried = reading.sample.n_tried
+        if len(reading.sample):
+            readings[name] = reading
+        elif reading.sample.n_left_out:
+            aside[name] = f"all of its {n_tried} readable images are labelled or test images."
+        else:
+            aside[name] = f"it has no readable image among {n_tried}."
+    if aside and not readings and not sets.emptied:
+        reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
+        raise InputError(f"No pool can be used. {reasons}")
+    for name, reason in aside.items():
+        listener.warn(f"{name} is set aside: {reason}")
+    return readings
+
+
+def _asked(algorithm: str, readings: Mapping[str, Reading]) -> PoolDecision:
+    """The decision by the name of the algorithm: it uses all pools or none."""
+    parts = []
+    for name, one in readings.items():
+        use = PoolUse(name, len(one.pool), 0, None, "the algorithm was named")
+        parts.append(PoolPart(use, one, algorithm != BASE, float(len(one.pool))))
+    return PoolDecision(algorithm, "", tuple(parts))
+
+
+def _advised(gains: PoolGains) -> PoolDecision:
+    """The decision by the advice: what `rank` would use is used."""
+    used = gains.answer.union.pools if gains.answer.union else ()
+
+    def part(name: str) -> PoolPart:
+        reading, share = gains.pools[name], gains.parts[name].share
+        useful = (UNKNOWN_SHARE if share is None else share.share) * len(reading.pool)
+        advice, probe = gains.advice[name], gains.probes[name]
+        gain = () if probe is None else (probe.gain, probe.interval, probe.p_helps)
+        use = PoolUse(name, len(reading.pool), 0, advice.word, advice.reason, *gain)
+        return PoolPart(use, reading, name in used, max(useful, 1.0))
+
+    reason = gains.answer.sentence if gains.why_no_gain is None else gains.why_no_gain
+    if not used:
+        reason = f"{reason} The supervised head is used."
+    return PoolDecision(DEFAULT_PROBE if used else BASE, reason, tuple(map(part, gains.pools)))
+
+
+def only_pool(unlabelled: Any) -> Any:
+    """The one pool of a network; InputError if there are several."""
+    pools = as_pools(unlabelled)
+    if len(pools) > 1:
+        names = listed([str(one) for one in pools])
+        raise InputError(
+            f"A network is trained with one pool; got {names}. Train a head (--model head) with "
+            "all of them, or give the one that `mixmood rank` advises."
+        )
+    if not pools:
+        return None
+    return next(iter(pools.values())) if isinstance(pools, Mapping) else pools[0]
 
 
 N_TILES = 8

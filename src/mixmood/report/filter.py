@@ -15,8 +15,7 @@ from mixmood.data.readers.kept import TEXT_HEAD
 from mixmood.report.charts import LABELLED, Axis, bars, mark
 from mixmood.report.page import render
 from mixmood.report.text import count, number, printable, seen_at
-from mixmood.selection.decide import REASONS
-from mixmood.selection.filter import FilterJob
+from mixmood.selection.filter import REASONS, FilterJob
 
 
 def kept_sentence(record: Filtering) -> str:

@@ -33,8 +33,7 @@ from mixmood.features.sample import Sample
 from mixmood.heads.problem import LinearHead, head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, signed_roots
-from mixmood.selection.decide import ScannedPool
-from mixmood.selection.filter import FilterJob
+from mixmood.selection.filter import FilterJob, ScannedPool
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import (

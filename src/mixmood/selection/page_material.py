@@ -10,8 +10,7 @@ from mixmood.core.records.filtering import FilterMaterial, Gallery, ScoreHistogr
 from mixmood.core.records.ranking import Tile
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
-from mixmood.selection.decide import FOREIGN, OVER_COUNT, ScannedPool
-from mixmood.selection.filter import FilterJob
+from mixmood.selection.filter import FOREIGN, OVER_COUNT, FilterJob, ScannedPool
 
 N_TILES = 8
 """Images in a row of a gallery."""

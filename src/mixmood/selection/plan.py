@@ -13,7 +13,7 @@ from mixmood.jobs.local import BACKENDS, LOCAL
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
-    from mixmood.selection.decide import KeepRule
+    from mixmood.selection.filter import KeepRule
 
 FIT_SAMPLE = 1000
 """Random pool images that the filter is fitted with; more take longer and change nothing."""
@@ -90,7 +90,7 @@ class FilterPlan(LoggedPlan):
     @property
     def rule(self) -> "KeepRule":
         """What to keep."""
-        from mixmood.selection.decide import KeepRule, parse_keep
+        from mixmood.selection.filter import KeepRule, parse_keep
 
         if self.threshold is not None:
             return KeepRule(threshold=self.threshold)
