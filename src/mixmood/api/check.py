@@ -1,6 +1,5 @@
 """`mixmood.check`: what looks wrong in a labelled set."""
 
-from contextlib import nullcontext
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -8,27 +7,23 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from mixmood.api.outputs import PicturedReport, drawn
-from mixmood.api.view_choice import sets_in_view
-from mixmood.core.cache import open_cache
+from mixmood.api.view_choice import open_labelled, reading, sets_in_view
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame, written
-from mixmood.core.listener import Listener, Silent
+from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
 from mixmood.core.records.check import Finding, LabelCheck
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import FeatureSource, Pool, scaled, thumbnails
-from mixmood.data.open import open_pool
 from mixmood.report.check import check_csv, check_page, check_rows, check_text
 from mixmood.report.label import label_page
 from mixmood.selection.check import label_check
 from mixmood.selection.plan import CheckPlan
 
-MOST_PICTURES = 200
-"""Findings that the page shows."""
-PICTURE_SIDE = 160
-"""Pixels: large enough to see a wrong label."""
+MOST_PICTURES = 200  # findings that the page shows
+PICTURE_SIDE = 160  # pixels: large enough to see a wrong label
 
 
 class CheckReport(PicturedReport, LabelCheck):
@@ -103,21 +98,19 @@ def check(labelled: Any, *, plan: CheckPlan, listener: Listener | None = None) -
     Args:
         labelled: The labelled images, in any of the ways that `rank` takes.
     """
-    listener = listener or Silent()
     # The fits are small: with threads of BLAS a check of 2,000 images takes 1.7 times as long.
     one_thread = threadpool_limits(1, user_api="blas")
-    with one_thread, open_cache(plan.cache, listener) or nullcontext() as store:
-        how: dict[str, Any] = {"seed": plan.seed, "frames": plan.frames, "cache": store}
-        base, test = open_pool(labelled, role="labelled set", **how), None
+    with one_thread, reading(plan, listener) as reader:
+        base, test = open_labelled(labelled, plan, reader), None
         needed_labels(base)
         if plan.against is not None:
-            other = open_pool(plan.against, role="test set", **how)
-        sets = sets_in_view(base, {}, plan, plan.jobs, store, listener)
+            other = open_labelled(plan.against, plan, reader, "test set")
+        sets = sets_in_view(base, {}, plan, reader)
         sample = sets.extractor.read(sets.labelled).not_empty()
         if plan.against is not None:
             test = sets.extractor.read(scaled(other, sets.pixel_range)).not_empty()
-        listener.start("checks", None)
+        reader.listener.start("checks", None)
         backbone, notes = sets.extractor.backbone, sets.given.notes
         record = label_check(sample, test, plan, backbone, sets.view_entry, notes)
-        listener.finish("checks")
+        reader.listener.finish("checks")
     return CheckReport.of(record, sets.labelled)

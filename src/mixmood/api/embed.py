@@ -1,15 +1,13 @@
 """`mixmood.embed`: the features of images, cached."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from mixmood.api.view_choice import largest_asked
-from mixmood.core.cache import open_cache
-from mixmood.core.listener import Listener, Silent
+from mixmood.api.view_choice import largest_asked, reading
+from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
@@ -77,15 +75,15 @@ def embed(
         view: The entry `view` of a record: the features are those of that command. It replaces
             backbone, resolution and depth.
     """
-    listener = listener or Silent()
     if view is not None:
         plan = replace(plan, **{name: view[name] for name in ("backbone", "resolution", "depth")})
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
-        network = None if isinstance(pool, FeatureSource) else largest_asked(plan, listener)
-        found = Extractor(network, plan.jobs, store, listener).read(pool)
+    with reading(plan, listener) as reader:
+        pool = open_pool(images, seed=plan.seed, cache=reader.cache, frames=plan.frames)
+        is_given = isinstance(pool, FeatureSource)
+        network = None if is_given else largest_asked(plan, reader.listener)
+        found = replace(reader, backbone=network).read(pool)
     for text in found.not_empty().warnings:
-        listener.warn(f"{pool.name}: {text}")
+        reader.listener.warn(f"{pool.name}: {text}")
     rows, labels = found.rows.tolist(), pool.labels
     made = np.asarray(found.features, np.float32).view(Embedding)
     made.paths = [pool.locate(row) for row in rows]

@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs, drawn, train_command
-from mixmood.api.view_choice import SetsInView, sets_in_view
-from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.api.view_choice import SetsInView, open_labelled, reading, sets_in_view
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files import data_frame, sweep, written
 from mixmood.core.listener import Listener, Silent
@@ -55,8 +54,7 @@ from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_scorer
 
-MOST_BORDERLINE = 50
-"""Images on the page to keep or drop them."""
+MOST_BORDERLINE = 50  # images on the page to keep or drop them
 WHOLE = "whole"
 
 
@@ -185,11 +183,11 @@ def filter(
     check_paths(labelled, pool, target, plan)
     if target is not None and plan.resume:
         sweep(target.parent, target.name)
-    log, listener = mlflow_log(plan.mlflow), listener or Silent()
+    log = mlflow_log(plan.mlflow)
     scratch = nullcontext() if target else tempfile.TemporaryDirectory(prefix="mixmood-filter-")
-    with scratch as place, open_cache(plan.cache, listener) or nullcontext() as store:
+    with scratch as place, reading(plan, listener) as reader:
         parts = target.with_name(f"{target.name}.parts") if target else Path(str(place), "scan")
-        job, sets, gains = _fitted_job(labelled, pool, plan, target, parts, store, listener)
+        job, sets, gains = _fitted_job(labelled, pool, plan, target, parts, reader)
         decided = job.run()
         if target is not None:
             name = reference(with_frames_option(job.source, plan.frames), target)
@@ -197,7 +195,7 @@ def filter(
         for folder, with_links in ((plan.link, True), (plan.copy, False)):
             if folder is not None:
                 images, rows = images_of(job.pool), np.flatnonzero(decided.is_kept)
-                fill_folder(images, rows, Path(folder), listener, with_links=with_links)
+                fill_folder(images, rows, Path(folder), reader.listener, with_links=with_links)
         name = str(plan.load) if sets is None else sets.labelled.name
         record = describe(job, decided, name, _notes(job.pool, sets))
         if sets is not None:
@@ -239,34 +237,27 @@ def reference(pool: Any, out: Path) -> str:
 
 
 def _fitted_job(
-    labelled: Any,
-    pool: Any,
-    plan: FilterPlan,
-    out: Path | None,
-    parts: Path,
-    cache: FeatureCache | None,
-    listener: Listener,
+    labelled: Any, pool: Any, plan: FilterPlan, out: Path | None, parts: Path, reader: Extractor
 ) -> tuple[FilterJob, SetsInView | None, PoolGains | None]:
     """The pool and the filter, fitted or saved; the sets, and what the whole pool is worth.
 
     The pool can be opened again from the source of the job; the text of noise includes its size and
     seed. Images of more than eight bits are scaled as the labelled ones.
     """
-    how: dict[str, Any] = {"seed": plan.seed, "cache": cache, "frames": plan.frames}
-    base = None if plan.load is not None else open_pool(labelled, role="labelled set", **how)
-    source = with_noise_settings(pool, base, plan.seed)
-    opened, sets, gains = open_pool(source, **how), None, None
+    base = None if plan.load is not None else open_labelled(labelled, plan, reader)
+    source, sets, gains = with_noise_settings(pool, base, plan.seed), None, None
+    opened = open_pool(source, seed=plan.seed, cache=reader.cache, frames=plan.frames)
     if plan.link is not None or plan.copy is not None:
         images_of(opened)
     if base is None:
         scorer = load_scorer(Path(str(plan.load)))
-        network = _network_of(scorer, opened, plan, listener)
-        extractor = Extractor(network, plan.jobs, cache, listener)
+        network = _network_of(scorer, opened, plan, reader.listener)
+        extractor = replace(reader, backbone=network)
         opened = scaled(opened, scorer.pixel_range)
     else:
         if why := why_not_comparable(base, opened):
             raise ShapeError(f"{opened.name} cannot be filtered: {why}")
-        sets = sets_in_view(base, {opened.name: opened}, plan, plan.jobs, cache, listener)
+        sets = sets_in_view(base, {opened.name: opened}, plan, reader)
         opened, extractor = sets.pools[opened.name], sets.extractor
     if out is not None:
         report.check_names(out, (opened.locate(row) for row in range(len(opened))))

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from mixmood.api.rank import RankReport
     from mixmood.ssl.record import HeadRecord
 
-MOST_LIST_BYTES = 64 * 2**20
-"""A larger list of a filter is not uploaded."""
+MOST_LIST_BYTES = 64 * 2**20  # a larger list of a filter is not uploaded
 
 
 def mlflow_log(uri: str | None) -> MlflowLog | None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import astuple, dataclass, replace
 from html import escape
 from pathlib import Path
@@ -13,11 +12,10 @@ import numpy as np
 from mixmood.api.filter import reference
 from mixmood.api.outputs import check_outputs, drawn, slug, train_command
 from mixmood.api.train import as_pools
-from mixmood.api.view_choice import SetsInView, sets_in_view
-from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.api.view_choice import SetsInView, open_labelled, reading, sets_in_view
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame
-from mixmood.core.listener import Listener, Silent
+from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
 from mixmood.core.records.labelling import (
     SCHEMA,
@@ -33,9 +31,10 @@ from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import LABELS_FILE, needed_labels
 from mixmood.data.images.pool import Pool
-from mixmood.data.open import OpenedCandidates, open_candidates, open_pool
+from mixmood.data.open import OpenedCandidates, open_candidates
 from mixmood.data.readers.kept import parts_of
 from mixmood.features.backbones.backbone import backbone_entry
+from mixmood.features.sample import Extractor
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import ListRow, write_list, writer_for
@@ -154,13 +153,12 @@ def next(
     if out is not None:
         writer_for(Path(out))
         check_outputs((labelled,), (out,))
-    listener = listener or Silent()
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        opened, sets, warnings = _opened(labelled, pools, plan, store, listener)
+    with reading(plan, listener) as reader:
+        opened, sets, warnings = _opened(labelled, pools, plan, reader)
         named = plan if sets.view is None else replace(plan, backbone=sets.view.name)
         base, answers = sets.labelled, sets.given.answers
         found = proposed(sets.opened, base, sets.pools, answers, named, sets.extractor)
-        gains = _gains(sets, plan, listener)
+        gains = _gains(sets, plan)
     images, asked = found.images, _asked_pools(found, gains, plan)
     worth = _worth(images, asked, gains)
     warnings += found.warnings
@@ -197,26 +195,26 @@ def next(
 
 
 def _opened(
-    labelled: Any, pools: Any, plan: NextPlan, cache: FeatureCache | None, listener: Listener
+    labelled: Any, pools: Any, plan: NextPlan, reader: Extractor
 ) -> tuple[OpenedCandidates, SetsInView, list[str]]:
     """All sets, those that can be used in one view, and sentences about the others."""
-    base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set", frames=plan.frames)
+    base = open_labelled(labelled, plan, reader)
     labels = needed_labels(base)
     if np.count_nonzero(np.bincount(labels.codes)) < 2:
         raise InputError(f"{base.name} has images of one class. Label some of another.")
-    opened = open_candidates(as_pools(pools), base, plan.seed, cache, plan.frames)
+    opened = open_candidates(as_pools(pools), base, plan.seed, reader.cache, plan.frames)
     whys = {name: why_not_comparable(base, pool) for name, pool in opened.pools.items()}
     aside = opened.set_aside | {name: why for name, why in whys.items() if why}
     usable = {name: pool for name, pool in opened.pools.items() if name not in aside}
     if not usable:
         reasons = " ".join(f"{name}: {why}" for name, why in aside.items())
         raise InputError(f"No pool can be used. {reasons or 'Give one or more.'}")
-    sets = sets_in_view(base, usable, plan, plan.jobs, cache, listener)
+    sets = sets_in_view(base, usable, plan, reader)
     left_out = [f"{name} is set aside: {why}" for name, why in aside.items()]
     return opened, sets, [*left_out, *sets.given.notes]
 
 
-def _gains(sets: SetsInView, plan: NextPlan, listener: Listener) -> PoolGains:
+def _gains(sets: SetsInView, plan: NextPlan) -> PoolGains:
     """What the pools are worth without labels, by the question that `rank` asks."""
     own = read_labelled(sets.labelled, plan.seed, sets.extractor)
     pools = {
@@ -224,7 +222,7 @@ def _gains(sets: SetsInView, plan: NextPlan, listener: Listener) -> PoolGains:
         for name, pool in sets.unlabelled.items()
     }
     some = {name: pool for name, pool in pools.items() if len(pool.sample)}
-    return default_gains(own, some, plan.seed, plan.groups, listener)
+    return default_gains(own, some, plan.seed, plan.groups, sets.extractor.listener)
 
 
 def _asked_pools(found: Proposed, gains: PoolGains, plan: NextPlan) -> tuple[AskedPool, ...]:

@@ -118,8 +118,7 @@ def pictures_of(images: Sequence[LabelImage], pools: Mapping[str, Pool]) -> list
     return found
 
 
-FEWEST_CLASSES = 2
-"""A classifier needs at least so many classes."""
+FEWEST_CLASSES = 2  # a classifier needs at least so many classes
 CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "labels", "seed")
 """Options that are repeated in the next command, if it has them."""
 

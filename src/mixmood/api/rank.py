@@ -2,21 +2,19 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.outputs import PicturedReport, carried, command_for, slug, train_command
-from mixmood.api.view_choice import sets_in_view
-from mixmood.core.cache import open_cache
+from mixmood.api.view_choice import open_labelled, reading, sets_in_view
 from mixmood.core.files import data_frame, written
-from mixmood.core.listener import Listener, Silent
+from mixmood.core.listener import Listener
 from mixmood.core.options import DEFAULT_PROBE, with_options
 from mixmood.core.records.ranking import Candidate, Ranking
 from mixmood.core.text import counted
-from mixmood.data.open import open_candidates, open_pool
+from mixmood.data.open import open_candidates
 from mixmood.data.sets import demo_sets
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
@@ -88,13 +86,11 @@ def rank(
             same ways as the labelled images.
     """
     log = mlflow_log(plan.mlflow)
-    listener = listener or Silent()
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        seed, frames = plan.seed, plan.frames
-        base = open_pool(labelled, seed=seed, cache=store, role="labelled set", frames=frames)
-        opened = open_candidates(candidates, base, seed, store, frames)
-        sets = sets_in_view(base, opened.pools, plan, plan.jobs, store, listener, with_last=True)
-        sets.given.tell(listener)
+    with reading(plan, listener) as reader:
+        base = open_labelled(labelled, plan, reader)
+        opened = open_candidates(candidates, base, plan.seed, reader.cache, plan.frames)
+        sets = sets_in_view(base, opened.pools, plan, reader, with_last=True)
+        sets.given.tell(reader.listener)
         start = time.perf_counter()
         ranked = rank_pools(
             sets.labelled,
@@ -103,8 +99,8 @@ def rank(
             backbone=sets.extractor.backbone,
             views=None if sets.view is None else sets.view.evidence,
             set_aside=opened.set_aside | sets.emptied,
-            cache=store,
-            progress=listener,
+            cache=reader.cache,
+            progress=reader.listener,
         )
     record = with_command(ranked.record, labelled, opened.given, plan)
     notes = (*record.notes, *sets.given.notes)

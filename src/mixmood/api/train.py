@@ -7,7 +7,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,9 +15,8 @@ import numpy as np
 
 from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import PredictReport, predict
-from mixmood.api.view_choice import SetsInView, sets_in_view
+from mixmood.api.view_choice import SetsInView, open_labelled, reading, sets_in_view
 from mixmood.core.arrays import Rows
-from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Recorder, Silent
@@ -27,10 +25,10 @@ from mixmood.core.records.ranking import Tile
 from mixmood.core.text import listed, unknown_name
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import Pool, scaled, thumbnails
-from mixmood.data.open import are_image_files, open_candidates, open_pool
+from mixmood.data.open import are_image_files, open_candidates
 from mixmood.evidence.view import BASE
 from mixmood.features.reading import Reading
-from mixmood.features.sample import Sample
+from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import check_amount
 from mixmood.heads.registry import HEADS
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
@@ -58,8 +56,7 @@ class TrainedModel:
     """The result of a training: its record and the model."""
 
     record: HeadRecord | TrainingRecord
-    model: bytes | None
-    """The ONNX file; None for a network that was trained without `out`."""
+    model: bytes | None  # the ONNX file; None for a network that was trained without `out`
 
     def predict(
         self,
@@ -131,9 +128,8 @@ def train(
 def _tuned_side(labelled: Any, plan: TrainingRunPlan, listener: Listener) -> int:
     """Pixels a side at which the backbone is fine-tuned: what its last layer sees best, bounded."""
     asked = TrainingRunPlan(depth="last", seed=plan.seed, cache=plan.cache, threads=plan.threads)
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
-        view = sets_in_view(base, {}, asked, plan.threads, store, listener).view
+    with reading(asked, listener) as reader:
+        view = sets_in_view(open_labelled(labelled, asked, reader), {}, asked, reader).view
     best = plans.TUNING["image_size"] if view is None else view.backbone.resolution
     side = min(best, plans.LARGEST_TUNED)
     bound = "" if side == best else f", the labelled images would choose {best}"
@@ -149,9 +145,9 @@ def _trained_head(
     run_files.prepare_folder(plan.folder, plan.resume, is_head=True)
 
     start, recorder = time.perf_counter(), Recorder(listener)
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        task = head_task(labelled, unlabelled, plan, store, recorder)
-    run = trained_head(task, recorder)
+    with reading(plan, recorder) as reader:
+        task = head_task(labelled, unlabelled, plan, reader)
+    run = trained_head(task, plan, recorder)
     run = replace(run, record=replace(run.record, elapsed_s=time.perf_counter() - start))
     if plan.folder is not None:
         write_atomic(plan.folder / run_files.MODEL, run.model)
@@ -204,21 +200,17 @@ def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
     return unlabelled if is_several else [unlabelled]
 
 
-def head_task(
-    labelled: Any,
-    unlabelled: Any,
-    plan: TrainingRunPlan,
-    cache: FeatureCache | None,
-    listener: Listener,
-) -> HeadTask:
+def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Extractor) -> HeadTask:
     """What a head is trained on: all sets, opened and read, and the pools that are used.
 
     The pools are opened before images are read: a path that does not exist is an error within a
     second. Images of the pools that are labelled or tested are left out.
     """
 
+    listener = reader.listener
+
     def opened(what: Any, role: str) -> Pool:
-        pool = open_pool(what, seed=plan.seed, cache=cache, role=role)
+        pool = open_labelled(what, plan, reader, role)
         for note in getattr(pool, "notes", ()):
             listener.warn(f"{pool.name}: {note}")
         return pool
@@ -232,8 +224,8 @@ def head_task(
     base = opened(labelled, "labelled set")
     # Checked before images are read: embedding many of them takes minutes.
     check_amount(len(base), len(needed_labels(base, "labelled set").names))
-    candidates = open_candidates(as_pools(unlabelled), base, plan.seed, cache)
-    sets = sets_in_view(base, candidates.pools, plan, plan.threads, cache, listener)
+    candidates = open_candidates(as_pools(unlabelled), base, plan.seed, reader.cache)
+    sets = sets_in_view(base, candidates.pools, plan, reader)
     sets.given.tell(listener)
     own, test = read(sets.labelled), None
     if plan.test is not None:
@@ -321,10 +313,8 @@ def only_pool(unlabelled: Any) -> Any:
 
 
 N_TILES = 8
-MOST_MISTAKES = 12
-"""Pairs of classes whose mistakes are shown, the most frequent first."""
-MOST_CLASSES = 20
-"""With more classes, the surest images of each class are not shown."""
+MOST_MISTAKES = 12  # pairs of classes whose mistakes are shown, the most frequent first
+MOST_CLASSES = 20  # with more classes, the surest images of each class are not shown
 
 
 def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:

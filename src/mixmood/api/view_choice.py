@@ -1,62 +1,69 @@
 """In which view are sets seen: which backbone, at which resolution and depth?
 
-It is what was asked for, or the labelled images decide.
-
-All commands with labelled images ask here, so that the same labelled set has the same view in each.
+It is what was asked for, or the labelled images decide. All commands with labelled images ask here,
+so that the same labelled set has the same view in each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mixmood.core.arrays import Rows
-from mixmood.core.cache import FeatureCache
+from mixmood.core.cache import open_cache
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.listener import Listener
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import groups_of, needed_labels
+from mixmood.data.images.names import MIDDLE
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, scaled_alike
+from mixmood.data.open import open_pool
 from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.evidence.labelled import MOST_JUDGED
 from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import is_auto, load_backbone, names_to_compare
 from mixmood.features.backbones.view import BackboneView
-from mixmood.features.extract import Extractor
-from mixmood.features.plan import ExtractionPlan
+from mixmood.features.plan import ExtractionPlan, ViewPlan
+from mixmood.features.sample import Extractor
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import CheckPlan, FilterPlan, NextPlan
 from mixmood.ssl.plan import TrainingRunPlan
 
 SetsPlan = CheckPlan | FilterPlan | NextPlan | RankingPlan | TrainingRunPlan
+AnyPlan = ExtractionPlan | TrainingRunPlan
+
+
+@contextmanager
+def reading(plan: AnyPlan, listener: Listener | None) -> Iterator[Extractor]:
+    """What reads for a command, with its cache, threads and listener; it has no backbone yet."""
+    listener = listener or Silent()
+    with open_cache(plan.cache, listener) or nullcontext() as cache:
+        n_threads = plan.jobs if isinstance(plan, ExtractionPlan) else plan.threads
+        yield Extractor(None, n_threads, cache, listener)
+
+
+def open_labelled(what: Any, plan: SetsPlan, reader: Extractor, role: str = "labelled set") -> Pool:
+    """The labelled images, or others with classes, opened for a command."""
+    frames = getattr(plan, "frames", MIDDLE)
+    return open_pool(what, seed=plan.seed, cache=reader.cache, role=role, frames=frames)
 
 
 @dataclass(frozen=True)
 class SetsInView:
-    """A labelled set and pools, scaled alike and seen in one view.
+    """A labelled set and pools, scaled alike and seen in one view."""
 
-    Attributes:
-        opened: The labelled set as it was opened.
-        labelled: The same with corrections and with labelled images of the pools.
-        pools: The pools by name, as they were opened.
-        unlabelled: The pools without the images that have a label now or belong to no class.
-        emptied: The pools of which nothing is left then, with the reason.
-        given: What the files with labels say of the pools.
-        view: Why the backbone looks at images as it does; None for features.
-        extractor: Reads features in this view.
-    """
-
-    opened: Pool
-    labelled: Pool
-    pools: dict[str, Pool]
-    unlabelled: dict[str, Pool]
-    emptied: dict[str, str]
-    given: GivenLabels
-    view: ChosenView | None
-    extractor: Extractor
+    opened: Pool  # the labelled set as it was opened
+    labelled: Pool  # the same with corrections and with labelled images of the pools
+    pools: dict[str, Pool]  # as they were opened
+    unlabelled: dict[str, Pool]  # without the images that have a label now or belong to no class
+    emptied: dict[str, str]  # why nothing is left then of the other pools
+    given: GivenLabels  # what the files with labels say of the pools
+    view: ChosenView | None  # why the backbone looks at images as it does; None for features
+    extractor: Extractor  # reads features in this view
 
     @property
     def pixel_range(self) -> PixelRange | None:
@@ -73,24 +80,22 @@ def sets_in_view(
     labelled: Pool,
     pools: Mapping[str, Pool],
     plan: SetsPlan,
-    jobs: int | None,
-    cache: FeatureCache | None,
-    listener: Listener,
+    reader: Extractor,
     *,
     with_last: bool = False,
 ) -> SetsInView:
     """The sets in the view that the labelled images, as they were opened, choose.
 
-    The listener gets progress, and a note where backbones were compared, or nothing could be. With
+    The reader's listener gets a note where backbones were compared, or nothing could be. With
     `with_last`, the last layer is computed in any case, for distances.
     """
     base, scaled_pools = scaled_alike(labelled, pools)
-    view = _chosen_view(base, plan, Extractor(None, jobs, cache, listener), with_last)
+    view = _chosen_view(base, plan, reader, with_last)
     given = with_labels(plan.labels, base, scaled_pools)
     if given.labelled is not base and view is not None:
         # The accuracy of views was measured on other images and labels.
         view = replace(view, evidence=None)
-    extractor = Extractor(None if view is None else view.backbone, jobs, cache, listener)
+    extractor = replace(reader, backbone=None if view is None else view.backbone)
     left, emptied = given.left(scaled_pools)
     return SetsInView(base, given.labelled, scaled_pools, left, emptied, given, view, extractor)
 

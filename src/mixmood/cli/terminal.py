@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress, Task, TaskID
 
-INTERRUPTED = 130
-"""The exit code of a program ended by Ctrl-C."""
+INTERRUPTED = 130  # the exit code of a program ended by Ctrl-C
 FIRST_S, EVERY_S = 5.0, 30.0
 """Seconds until the first line, and between lines, where there is no terminal."""
 

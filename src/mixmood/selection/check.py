@@ -24,8 +24,7 @@ from mixmood.features.backbones.backbone import Backbone, backbone_entry
 from mixmood.features.sample import Sample
 from mixmood.selection.plan import CheckPlan
 
-N_NAMED = 3
-"""Pairs and classes that a sentence names."""
+N_NAMED = 3  # pairs and classes that a sentence names
 
 
 def label_check(

@@ -44,14 +44,12 @@ REASONS = (
 KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = range(5)
 UNREADABLE, TOO_MANY_OF_CLASS, TOO_SIMILAR, LABELLED, NO_CLASS = range(5, 10)
 """The reasons as indices into REASONS, which arrays hold."""
-N_NAMED = 5
-"""How many unreadable images the record names; the list names them all."""
+N_NAMED = 5  # how many unreadable images the record names; the list names them all
 CACHED_IMAGES = 50_000
 """Features of a larger pool are not cached: they would displace everything else in the cache."""
 MOST_DIVERSE = 20_000
 """The largest number of kept images that `diverse` takes: it compares all with all."""
-DIVERSE_SHARE = 0.5
-"""The share of the kept images that `diverse` keeps."""
+DIVERSE_SHARE = 0.5  # the share of the kept images that `diverse` keeps
 
 
 @dataclass(frozen=True)

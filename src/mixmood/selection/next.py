@@ -51,11 +51,9 @@ LEAST_USEFUL, LEAST_TYPICAL = 0.1, 0.05
 """An image is proposed if its chance to be useful is as large, or if it scores at least as high as
 this share of the labelled images."""
 FEWEST_FOREIGN = 2
-POWER = 3
-"""Of the cosine: similarity falls quickly, so that an image stands for near ones only."""
+POWER = 3  # of the cosine: similarity falls quickly, so that an image stands for near ones only
 MOST_GUESSES = 5
-LEAST_LABELLED = 4
-"""Two images of two classes: with fewer, no classifier says what it is unsure of."""
+LEAST_LABELLED = 4  # two images of two classes: with fewer, no classifier says what it is unsure of
 FEW_USEFUL = 0.05
 CLEARLY_FIRST = 0.3
 """An image is called unsure if its two best classes differ by less in probability."""

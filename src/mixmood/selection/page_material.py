@@ -12,8 +12,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
 from mixmood.selection.filter import FOREIGN, OVER_COUNT, FilterJob, ScannedPool
 
-N_TILES = 8
-"""Images in a row of a gallery."""
+N_TILES = 8  # images in a row of a gallery
 MOST_GALLERIES = 8
 N_BINS = 60
 OUTER = 0.002

@@ -25,8 +25,7 @@ from mixmood.features.sample import Extractor
 from mixmood.selection.scorer import SCORED, ScoredRows, Scorer
 
 HEAD = "scan.json"
-PART_SIZE = 2048
-"""Images in a part: ten megabytes of features, and ten seconds of a core."""
+PART_SIZE = 2048  # images in a part: ten megabytes of features, and ten seconds of a core
 LONGEST_PROBLEM = 200
 ScanPart = ScoredRows
 """The results for consecutive images of a pool, one record for each: those of `SCORED`, which mean

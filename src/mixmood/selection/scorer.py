@@ -46,10 +46,8 @@ class FittedFilter:
     useful: UsefulShare
     threshold: float
     """Of `--keep auto`: infinite if nothing is useful, minus infinity if everything is."""
-    labelled: Array
-    """Unit rows of the labelled images, shape (n, d), to find the nearest one."""
-    centre: Array
-    """The mean of the pool's sample, shape (d,), which the hash codes are relative to."""
+    labelled: Array  # unit rows of the labelled images, shape (n, d), to find the nearest one
+    centre: Array  # the mean of the pool's sample, shape (d,), which the hash codes are relative to
 
     def scored(self, features: Array) -> ScoredRows:
         """Score some rows; a row's result does not depend on the other rows of the batch."""
