@@ -11,17 +11,10 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource, Pool, poor_range, scaled
 from mixmood.data.open import open_pool
-from mixmood.features.extract import Extractor
-from mixmood.features.sample import pixel_warnings, unreadable_warning
+from mixmood.features.sample import Extractor, pixel_warnings, unreadable_warning
+from mixmood.ssl import predict as models
 from mixmood.ssl.plan import PredictionPlan
-from mixmood.ssl.predict import (
-    INPUT,
-    Answers,
-    Classifier,
-    Predictions,
-    classified,
-    classified_features,
-)
+from mixmood.ssl.predict import Answers, Classifier, Predictions
 
 
 class PredictReport(Predictions):
@@ -60,7 +53,7 @@ def predict(
     listener = listener or Silent()
     classifier = Classifier(model, plan.jobs, plan.device, listener)
     source = scaled(open_pool(images), classifier.pixel_range)
-    if classifier.input == INPUT:
+    if classifier.input == models.INPUT:
         answers = _of_images(classifier, source, listener)
     else:
         answers = _of_features(classifier, source, plan, listener)
@@ -81,7 +74,7 @@ def _of_images(classifier: Classifier, source: Pool, listener: Listener) -> Answ
     n_tried, n_poor = poor_range(source)
     for text in (*source.notes, *pixel_warnings(n_tried, 0, n_poor, source.pixel_range)):
         listener.warn(f"{source.name}: {text}")
-    answers = classified(classifier, source, listener)
+    answers = models.classified(classifier, source, listener)
     for text in unreadable_warning(len(source), _missing(source, answers)):
         listener.warn(f"{source.name}: {text}")
     return answers
@@ -105,4 +98,4 @@ def _of_features(
             "The features of this backbone depend on the other images of a batch: the class of an "
             "image can change with the images that it is classified with."
         )
-    return classified_features(classifier, sample)
+    return models.classified_features(classifier, sample)

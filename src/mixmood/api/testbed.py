@@ -100,13 +100,13 @@ class TestbedTables:
         from mixmood.testbed.analysis.tables import chosen_records
 
         place = make_folder(Path(folder))
-        files: dict[str, str | bytes] = {}
+        files: dict[str, str | bytes] = {**figures(self.tables)}
         for number in self._numbers:
             files[f"table{number}.md"] = self.to_text("markdown", number)
             files[f"table{number}.csv"] = self.to_text("csv", number)
         files["tables.json"] = self.to_text("json")
         files["records.csv.gz"] = records_csv_gz(chosen_records(self._store))
-        for name, content in (files | figures(self.tables)).items():
+        for name, content in files.items():
             write_atomic(place / name, content)
 
     def __repr__(self) -> str:

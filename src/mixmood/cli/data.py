@@ -23,7 +23,7 @@ def list_sets() -> None:
     """
     from mixmood.data.sets import CATALOGUE, data_home, packed_sets
 
-    is_set = bool(os.environ.get("MIXMOOD_DATA"))
+    is_set = os.environ.get("MIXMOOD_DATA")
     hint = "from MIXMOOD_DATA" if is_set else "set MIXMOOD_DATA to use another"
     typer.echo(readable(f"folder  {data_home()} ({hint})"))
     packed = packed_sets()

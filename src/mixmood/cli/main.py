@@ -78,17 +78,12 @@ def mixmood(
     """
 
 
-app.command("rank")(rank.rank)
-app.command("demo")(rank.demo)
-app.command("filter")(filter_command.filter)
-app.command("train")(train.train)
-app.command("next")(next_command.next)
-app.command("predict")(predict.predict)
-app.command("check")(check.check)
-app.command("correlate")(correlate.correlate)
-app.add_typer(cache.app, name="cache")
-app.add_typer(testbed.app, name="testbed")
-app.add_typer(data.app, name="data")
+for command in (rank.rank, rank.demo, filter_command.filter, train.train, next_command.next):
+    app.command()(command)
+for command in (predict.predict, check.check, correlate.correlate):
+    app.command()(command)
+for name, group in {"cache": cache.app, "testbed": testbed.app, "data": data.app}.items():
+    app.add_typer(group, name=name)
 
 
 def main() -> None:

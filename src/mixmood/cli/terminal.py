@@ -22,10 +22,9 @@ FIRST_S, EVERY_S = 5.0, 30.0
 
 
 def open_closed_streams() -> None:
-    """Open closed standard streams on the null device, so that writing to them has no effect.
+    """Open closed standard streams on the null device.
 
-    Otherwise the next file that is opened gets the file descriptor of a closed stream, and printed
-    text is written into that file.
+    Otherwise the next file that is opened gets a closed stream's number, and the printed text.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -109,7 +108,7 @@ class Bars(Listener):
         With `has_lines`, how far a task is is printed every 30 seconds where there is no terminal.
         The unit is that of the steps of most tasks.
         """
-        self.is_drawn = sys.stderr.isatty() and not is_quiet
+        self.is_quiet, self.is_drawn = is_quiet, sys.stderr.isatty() and not is_quiet
         self._unit, self._has_lines, self._clock = unit, has_lines and not is_quiet, clock
         self._display: Progress | None = None
         self._tasks: dict[str, TaskID] = {}

@@ -75,14 +75,9 @@ def run(
 class RunBars(Bars):
     """A bar of all runs on a terminal, a line for each run elsewhere; nothing if quiet."""
 
-    def __init__(self, is_quiet: bool) -> None:
-        """Prepare to draw."""
-        super().__init__(is_quiet)
-        self._is_quiet = is_quiet
-
     def note(self, message: str) -> None:
         """Print a note, unless quiet: here, notes say how far the work is."""
-        if not self._is_quiet:
+        if not self.is_quiet:
             super().note(message)
 
     def watch(self, status: "Status", record: "AnyRecord | None") -> None:
@@ -148,7 +143,7 @@ def tables(
     store: StoreOption,
     plan: TablesPlan,
     format: Annotated[
-        str, typer.Option("--format", help="text, markdown, latex, csv (with --table) or json.")
+        str, typer.Option(help="text, markdown, latex, csv (with --table) or json.")
     ] = "text",
     table: Annotated[int | None, typer.Option(help="1 to 5.", show_default="all")] = None,
     out: Annotated[
@@ -170,9 +165,9 @@ def tables(
     found = testbed_tables(store, plan=plan)
     if out is None:
         _show(found, format, table)
-        return
-    found.write(out)
-    say(f"Tables, figures and records are in {out}.")
+    else:
+        found.write(out)
+        say(f"Tables, figures and records are in {out}.")
     _say_gaps(found)
 
 
@@ -181,9 +176,7 @@ def tables(
 def correlate(
     store: StoreOption,
     plan: TablesPlan,
-    format: Annotated[
-        str, typer.Option("--format", help="text, markdown, latex, csv or json.")
-    ] = "text",
+    format: Annotated[str, typer.Option(help="text, markdown, latex, csv or json.")] = "text",
 ) -> None:
     """Correlate distances with accuracies over any of the cells.
 
@@ -192,13 +185,14 @@ def correlate(
     from mixmood.api.testbed import check_format, testbed_tables
 
     check_format(format, 3)
-    _show(testbed_tables(store, plan=plan, is_correlated=True), format, 3)
+    found = testbed_tables(store, plan=plan, is_correlated=True)
+    _show(found, format, 3)
+    _say_gaps(found)
 
 
 def _show(found: "TestbedTables", format: str, table: int | None) -> None:
     text = found.to_text(format, table)
     put("-", text if format in ("csv", "json") else readable(text))
-    _say_gaps(found)
 
 
 def _say_gaps(found: "TestbedTables") -> None:

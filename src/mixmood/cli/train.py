@@ -101,7 +101,7 @@ def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
 
 
 def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
-    """Five lines: accuracy, algorithm, images, when predict answers "none of these", files."""
+    """Accuracy, algorithm, images, pools not used, when predict answers "none of these", files."""
     from mixmood.report.text import in_view
     from mixmood.ssl.pools import first_names
 
@@ -129,8 +129,7 @@ def _left_out(record: "HeadRecord") -> list[str]:
     """One line: the pools that were not used, by the advice for them."""
     from mixmood.ssl.pools import first_names
 
-    left = [pool for pool in record.pools if not pool.n_used]
-    parts = []
+    left, parts = [pool for pool in record.pools if not pool.n_used], []
     for advice in dict.fromkeys(pool.advice for pool in left):
         own = [pool for pool in left if pool.advice == advice]
         why = own[0].reason if len(own) == 1 else NOT_USED.get(advice or "", own[0].reason)
@@ -150,10 +149,9 @@ NOT_USED = {
 
 def _network_lines(record: "TrainingRecord", out: Path) -> list[str]:
     """The accuracies of a network, unbiased ones first."""
-    chosen, epoch = record.accuracy_selected, record.selected_epoch
-    selected = (
-        [] if chosen is None else [f"  selected on validation  {chosen:.4f}  (epoch {epoch})"]
-    )
+    selected = []
+    if (chosen := record.accuracy_selected) is not None:
+        selected = [f"  selected on validation  {chosen:.4f}  (epoch {record.selected_epoch})"]
     return [
         f"test accuracy, last epoch {record.accuracy_last:.4f}",
         f"  median of the last five {record.accuracy_median:.4f}",
