@@ -55,10 +55,7 @@ class CheckReport(PicturedReport, LabelCheck):
         return written(check_page(self, self._pictures(), command), path)
 
     def to_review(self, path: str | Path | None = None) -> str:
-        """A page to correct the labels of flagged images; also written to `path`.
-
-        It saves mixmood-labels.csv. InputError for features, and if there are no pictures.
-        """
+        """A page to correct the labels of flagged images, which saves mixmood-labels.csv."""
         pool: Pool | None = self._sets
         if pool is None:
             raise InputError(f"{self!r} was loaded: it has no pictures. Check the set again.")

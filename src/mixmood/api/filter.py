@@ -95,10 +95,7 @@ class Kept:
         return parts_of([(pool, rows)], self.record.pool)
 
     def to_dataframe(self) -> Any:
-        """A table of pandas with a row for each image of the pool: path, index, score, keep, why.
-
-        With classes, also the predicted class.
-        """
+        """A table of pandas with a row for each image: path, index, score, keep, reason, class."""
         names, classes = self._job.scorer.class_names, self._decided.classes
         return data_frame(
             [
@@ -126,10 +123,7 @@ class Kept:
         return written(report.filter_page(self.record, material, command), path)
 
     def to_review(self, path: str | Path | None = None) -> str:
-        """A page to keep or drop the images that score nearest to the threshold, at most 50.
-
-        It saves mixmood-labels.csv. InputError for features, or if nothing is borderline.
-        """
+        """A page to keep or drop the 50 images nearest to the threshold, for mixmood-labels.csv."""
         pool, names = self._job.pool, self._job.scorer.class_names
         classes = self._decided.classes
         if self.record.threshold is None:
@@ -239,11 +233,7 @@ def reference(pool: Any, out: Path) -> str:
 def _fitted_job(
     labelled: Any, pool: Any, plan: FilterPlan, out: Path | None, parts: Path, reader: Extractor
 ) -> tuple[FilterJob, SetsInView | None, PoolGains | None]:
-    """The pool and the filter, fitted or saved; the sets, and what the whole pool is worth.
-
-    The pool can be opened again from the source of the job; the text of noise includes its size and
-    seed. Images of more than eight bits are scaled as the labelled ones.
-    """
+    """The pool and the filter, fitted or saved; the sets, and what the whole pool is worth."""
     base = None if plan.load is not None else open_labelled(labelled, plan, reader)
     source, sets, gains = with_noise_settings(pool, base, plan.seed), None, None
     opened = open_pool(source, seed=plan.seed, cache=reader.cache, frames=plan.frames)

@@ -25,12 +25,9 @@ STDOUT = "-"
 
 
 class PicturedReport:
-    """A record with methods that show it, and the sets from which its page gets pictures.
+    """A record with methods that show it, and the sets from which its page gets pictures."""
 
-    The sets are no field: they are no part of the record, its JSON or its equality.
-    """
-
-    _sets: Any = None
+    _sets: Any = None  # no field: no part of the record, its JSON or its equality
 
     @classmethod
     def of(cls, record: object, sets: Any = None) -> Self:

@@ -21,10 +21,7 @@ class PredictReport(Predictions):
     """Predictions, also as a table of pandas."""
 
     def to_dataframe(self) -> Any:
-        """A row for each image: its name, its class, the confidence, and every probability.
-
-        If the model gives typicality, also that, and whether the image is none of the classes.
-        """
+        """A row for each image: its name, its class, every probability, and perhaps typicality."""
         rows: list[dict[str, object]] = [
             {"image": image, "class": name, "confidence": float(row.max())}
             | {f"p_{one}": float(p) for one, p in zip(self.class_names, row, strict=True)}

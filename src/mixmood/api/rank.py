@@ -115,10 +115,7 @@ def rank(
 def with_command(
     record: Ranking, labelled: Any, given: Mapping[str, Any], plan: RankingPlan
 ) -> Ranking:
-    """The record with the command that follows its advice, if all sets of the command are paths.
-
-    Sets are as the user gave them; options that differ from the defaults are repeated.
-    """
+    """The record with the command that follows its advice, if all sets of the command are paths."""
     partly = [one for one in record.candidates if one.advice == "filter"]
     if record.union is None and partly:
         name = min(partly, key=_most_useful).name

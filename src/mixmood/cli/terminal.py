@@ -105,8 +105,7 @@ class Bars(Listener):
     ) -> None:
         """Prepare to draw; if quiet, only warnings and notes are printed.
 
-        With `has_lines`, how far a task is is printed every 30 seconds where there is no terminal.
-        The unit is that of the steps of most tasks.
+        `has_lines` prints how far a task is now and then where there is no terminal.
         """
         self.is_quiet, self.is_drawn = is_quiet, sys.stderr.isatty() and not is_quiet
         self._unit, self._has_lines, self._clock = unit, has_lines and not is_quiet, clock

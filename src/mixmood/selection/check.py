@@ -35,10 +35,7 @@ def label_check(
     view: dict[str, Any] | None,
     notes: Sequence[str],
 ) -> LabelCheck:
-    """The record of a checked set, from its readable images, and test images to find copies of.
-
-    `notes` are further warnings.
-    """
+    """The record of a checked set, from its readable images, test images and further warnings."""
     images = _labelled_images(sample, plan)
     checks, judged = list(_checks(images, test)), images.judged
     without = None
@@ -70,17 +67,13 @@ def label_check(
 
 @dataclass(frozen=True, eq=False)
 class _Labelled:
-    """The readable images of a labelled set.
-
-    `codes` are among the classes that have one, `names`; `copies` are the nearest images of other
-    classes. `judged` is None if no label can be held out, for this reason.
-    """
+    """The readable images of a labelled set."""
 
     sample: Sample
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
-    copies: Copies
-    judged: LabelEvidence | None
+    names: tuple[str, ...]  # of the classes that have one
+    codes: NDArray[np.int64]  # among these classes
+    copies: Copies  # the nearest images of other classes
+    judged: LabelEvidence | None  # None if no label can be held out
     why_not_judged: str
 
     @property
@@ -141,17 +134,17 @@ def _with_same_pictures(found: Copies, images: Sample, others: Sample) -> Copies
 
 
 class _Check(NamedTuple):
-    """One check: scores of all images from 0 to 1, larger is worse, and flags, both of shape (n,).
+    """One check, with a score and a flag for each image, both of shape (n,).
 
-    The sentence `found` is for a check that flags some images, `nothing` for others. Checks of
-    single images say `why`: the suggested class of a flagged image, or nothing, and a sentence.
+    Checks of single images say `why`: the suggested class of a flagged image, or nothing, and a
+    sentence.
     """
 
     name: str
-    scores: Array
+    scores: Array  # from 0 to 1; larger is worse
     flags: Mask
-    nothing: str
-    found: str
+    nothing: str  # the sentence if no image is flagged
+    found: str  # the sentence if some are
     why: Callable[[int], tuple[str, str]] = lambda row: ("", "")
 
     @property

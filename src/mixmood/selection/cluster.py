@@ -34,10 +34,7 @@ Range = tuple[int, int]
 
 
 class ScanWorker:
-    """An actor: it opens the pool and loads the backbone once, then scores ranges.
-
-    All nodes see the pool's source, a path, a URL or an object, with the same fingerprint.
-    """
+    """An actor: it opens the pool and loads the backbone once, then scores ranges."""
 
     def __init__(
         self, source: Any, fingerprint: str, plan: FilterPlan, scorer: Scorer, device: str

@@ -93,10 +93,7 @@ def keep_best(scores: Array, n_kept: int, is_candidate: Mask) -> Mask:
 
 
 def balanced(scores: Array, classes: Codes, is_kept: Mask, n_classes: int) -> Mask:
-    """The best of the kept images of each class, as many as the rarest kept class has.
-
-    Classes without a kept image are ignored; otherwise nothing would remain.
-    """
+    """The best of the kept images of each class, as many as the rarest class that has some."""
     sizes = np.bincount(classes[is_kept], minlength=n_classes)
     chosen, limit = np.zeros(len(scores), bool), int(min(sizes[sizes > 0], default=0))
     for code in range(n_classes):
@@ -128,18 +125,13 @@ def diverse_order(features: Array, scores: Array, n_chosen: int, strength: float
 class ScannedPool:
     """The values of all images that a decision needs, about 30 bytes for each image.
 
-    Attributes:
-        scores: Shape (n,); NaN where an image could not be read.
-        classes: Predicted classes, shape (n,); -1 without classes.
-        reasons: Why an image is not kept, as indices into REASONS, shape (n,). Before the decision,
-            why it cannot be kept whatever its score; 0 for a candidate.
-        problems: Why the first unreadable images could not be read.
+    Before the decision, the reasons say why an image cannot be kept whatever its score.
     """
 
-    scores: NDArray[np.float64]
-    classes: NDArray[np.int32]
-    reasons: NDArray[np.uint8]
-    problems: tuple[str, ...] = ()
+    scores: NDArray[np.float64]  # NaN where an image could not be read, shape (n,)
+    classes: NDArray[np.int32]  # predicted ones, -1 without classes, shape (n,)
+    reasons: NDArray[np.uint8]  # why an image is not kept, as indices into REASONS, shape (n,)
+    problems: tuple[str, ...] = ()  # why the first unreadable images could not be read
 
     @property
     def is_kept(self) -> Mask:
@@ -204,13 +196,10 @@ def decide(
 
 @dataclass(frozen=True)
 class FilterJob:
-    """A pool, its scorer, and the folder of the scan.
-
-    The pool was opened from `source`; workers on other machines open it again.
-    """
+    """A pool, its scorer, and the folder of the scan."""
 
     pool: Pool
-    source: Any
+    source: Any  # what it was opened from; workers on other machines open it again
     plan: FilterPlan
     scorer: Scorer
     extractor: Extractor

@@ -42,10 +42,7 @@ def images_of(pool: Pool) -> ImageSource:
 
 
 def check_empty(folder: Path, *, resume: bool = False) -> None:
-    """Refuse a folder that is not empty, before any work is done for it.
-
-    With `resume` it may hold images that an interrupted filter has put there.
-    """
+    """Refuse a folder that is not empty; with `resume` it may hold images of a stopped filter."""
     if not folder.exists():
         return
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else [folder.name]

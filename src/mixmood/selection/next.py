@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import InputError
-from mixmood.core.options import plan_from
 from mixmood.core.records.labelling import Proposal
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import in_percent
@@ -162,7 +161,7 @@ def _candidates(
 ) -> Candidates:
     """Scan a pool as `filter` does, and read the images that may be proposed."""
     shared = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "count"}
-    filter_plan = plan_from(FilterPlan, shared)
+    filter_plan = FilterPlan(**shared)
     scorer = fit_scorer(opened, pool, filter_plan, extractor, LEAST_LABELLED)
     scorer = replace(scorer, head=head, class_names=names)
     with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
@@ -257,8 +256,7 @@ def chosen_images(
 ) -> tuple[Rows, Rows]:
     """The candidates to label, the most valuable first, and how many each stands for.
 
-    There are fewer than `n_chosen` if there are not as many. One image of each group is chosen
-    before a second one.
+    One image of each group is chosen before a second one.
     """
     if not len(features):
         return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -23,11 +23,7 @@ the axis."""
 def gather_filter_material(
     job: FilterJob, decided: ScannedPool, threshold: float | None, labelled: Pool | None
 ) -> FilterMaterial:
-    """The histogram and the galleries of a filtered pool.
-
-    Around the threshold images are borderline; without it none are shown. There is no labelled set
-    with a saved filter.
-    """
+    """The histogram and the galleries of a filtered pool; a threshold shows borderline images."""
     histogram = score_histogram(job.scorer.filter.score.fit.labelled, decided)
     if isinstance(job.pool, FeatureSource):
         return FilterMaterial(histogram, (), 0)

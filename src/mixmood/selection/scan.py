@@ -96,10 +96,7 @@ class PartFolder:
             yield start, self._read(start, stop - start)
 
     def remove(self) -> None:
-        """Delete the folder, whose content is in the output now.
-
-        scan.json is deleted last, so that a kill during the deletion leaves a scan to resume.
-        """
+        """Delete the folder, scan.json last: a kill meanwhile leaves a scan to resume."""
         for path in sorted(self.folder.glob("part-*.npz")):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)

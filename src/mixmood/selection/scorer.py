@@ -209,10 +209,7 @@ def fit_scorer(
     least_labelled: int = LEAST_LABELLED,
     share: ShareRecord | None = None,
 ) -> Scorer:
-    """A scorer from the labelled images and a random sample of the pool.
-
-    `share` is the useful share of the pool, if it was estimated before.
-    """
+    """A scorer from the labelled images and a random sample of the pool; its share may be known."""
     own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
     if len(own) < least_labelled:
         raise InputError(
