@@ -117,9 +117,8 @@ class Kept:
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        material = gather_filter_material(
-            self._job, self._decided, self.record.threshold, self._labelled
-        )
+        threshold = self.record.threshold
+        material = gather_filter_material(self._job, self._decided, threshold, self._labelled)
         return written(report.filter_page(self.record, material, command), path)
 
     def to_review(self, path: str | Path | None = None) -> str:

@@ -37,7 +37,7 @@ from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.sample import Extractor
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
-from mixmood.report.filter import ListRow, write_list, writer_for
+from mixmood.report.filter import COLUMNS, ListRow, write_list, writer_for
 from mixmood.report.label import label_page, label_studio_tasks, next_lines
 from mixmood.selection.next import FEW_USEFUL, Proposed, proposed
 from mixmood.selection.plan import NextPlan
@@ -121,17 +121,8 @@ class NextImages:
 
 def _row(one: Proposal, pool: str) -> ListRow:
     name, chance = one.guesses[0]
-    return {
-        "path": one.path,
-        "pool": pool,
-        "index": one.index,
-        "score": round(one.score, 6),
-        "keep": 1,
-        "reason": one.reason,
-        "nearest": one.nearest,
-        "predicted_class": name,
-        "confidence": round(chance, 4),
-    }
+    own = (one.path, pool, one.index, round(one.score, 6), 1, one.reason, one.nearest)
+    return dict(zip(COLUMNS, (*own, name, round(chance, 4)), strict=True))
 
 
 @with_options(NextPlan)
@@ -181,13 +172,14 @@ def next(
         images=images,
         pools=asked,
         worth=worth,
-        answer=_answer(images, asked, worth, len(base), gains.answer.union),
+        answer="",
         next=command if images else None,
         labels_file=file,
         backbone=backbone_entry(sets.extractor.backbone),
         view=sets.view_entry,
         warnings=tuple(warnings),
     )
+    record = replace(record, answer=_answer(record, gains.answer.union))
     result = NextImages(record, sets.pools, opened.given)
     if out is not None:
         result.to_csv(out)
@@ -256,14 +248,9 @@ def _worth(
     return LabelPoints(n, points, interval, curve.points(n * share), *alone)
 
 
-def _answer(
-    images: tuple[Proposal, ...],
-    pools: tuple[AskedPool, ...],
-    worth: LabelPoints | None,
-    n_labelled: int,
-    union: Union | None,
-) -> str:
+def _answer(record: Proposals, union: Union | None) -> str:
     """What to do, in one sentence."""
+    images, pools, worth = record.images, record.pools, record.worth
     if not images:
         shares = [f"the useful share of {one.name} is {one.useful_share}" for one in pools]
         why = "no image is like the labelled ones"
@@ -272,7 +259,7 @@ def _answer(
         return f"Nothing here is worth a label: {listed(shares)}, and {why}."
     these = "this image" if len(images) == 1 else f"these {len(images)} images"
     if worth is None:
-        why = f"{n_labelled} labels do not tell what more of them are worth"
+        why = f"{record.n_labelled} labels do not tell what more of them are worth"
         if union:
             why += f"; {listed(union.pools)} without labels: {union.probe.gain:+.1f} points"
         return f"Label {these}; {why}."
