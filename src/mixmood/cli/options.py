@@ -53,14 +53,12 @@ def takes(
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        command, parameters = with_options(plan)(function), []
+        command, parameters, hints = with_options(plan)(function), [], get_type_hints(plan)
         for parameter in Signature.from_callable(function).parameters.values():
             if parameter.name == "plan":
-                parameters += [
-                    _parameter(one, get_type_hints(plan)[one.name])
-                    for one in plan_fields(plan)
-                    if KEY in one.metadata and one.name not in without
-                ]
+                fields = [one for one in plan_fields(plan) if KEY in one.metadata]
+                asked = [one for one in fields if one.name not in without]
+                parameters += [_parameter(one, hints[one.name]) for one in asked]
             else:
                 parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
         command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
@@ -74,32 +72,23 @@ def takes(
 def _parameter(one: Field[Any], hint: Any) -> Parameter:
     """An option for typer, with its help; one that must be given has no default."""
     text: OptionText = one.metadata[KEY]
-    default = list(one.default) if isinstance(one.default, tuple) else one.default
-    return Parameter(
-        one.name,
-        Parameter.KEYWORD_ONLY,
-        default=Parameter.empty if text.is_required else default,
-        annotation=_annotation(one.name, hint, text),
-    )
-
-
-def _annotation(name: str, hint: Any, text: OptionText) -> Any:
-    flag = text.flag or f"--{name.replace('_', '-')}"
+    flag = text.flag or f"--{one.name.replace('_', '-')}"
     flags = (flag,) if isinstance(flag, str) else flag
-    shown: Any = True if text.shown is None else text.shown
-    described = partial(
-        typer.Option, *flags, help=text.help, metavar=text.metavar, show_default=shown
-    )
+    shown = True if text.shown is None else text.shown
+    how: dict[str, Any] = {"help": text.help, "metavar": text.metavar, "show_default": shown}
     kinds = get_args(hint)
     if text.takes_none:
-        wanted = float if float in kinds else str
-        return Annotated[Any, described(parser=partial(_or_none, name, wanted))]
-    if get_origin(hint) is tuple:
+        how["parser"] = partial(_or_none, one.name, float if float in kinds else str)
+        hint = Any
+    elif get_origin(hint) is tuple:
         hint = list[kinds[0]]  # type: ignore[valid-type]
     elif hint is Any or str in kinds:
         # Python users may give other types, such as paths; the command line gives text.
         hint = str | None if NoneType in kinds and not text.is_required else str
-    return Annotated[hint, described()]
+    default = list(one.default) if isinstance(one.default, tuple) else one.default
+    default = Parameter.empty if text.is_required else default
+    option = Annotated[hint, typer.Option(*flags, **how)]
+    return Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=option)
 
 
 def _or_none(name: str, wanted: type, word: Any) -> Any:

@@ -130,8 +130,7 @@ def proposed(
     if foreign:
         present = np.unique(codes, return_inverse=True)[1]
         useful *= not_foreign(own.features, present, np.concatenate(foreign), features)
-    groups: Rows | None = None
-    warnings: tuple[str, ...] = ()
+    groups, why = None, ""
     if plan.groups is not None:
         try:
             members = []
@@ -140,14 +139,15 @@ def proposed(
                 members += [every[row] for row in one.sample.rows.tolist()]
             groups = group_codes(members)
         except InputError as error:
-            warnings = (f"The proposed images are not grouped: {error}",)
+            why = f"The proposed images are not grouped: {error}"
     chances = head.predict_proba(features)
     chosen = chosen_images(features, own.features, useful, chances, plan.count, groups)
     images = tuple(
         owners[row][0].proposal(owners[row][1], chances[row], n_like)
         for row, n_like in zip(*(one.tolist() for one in chosen), strict=True)
     )
-    return Proposed(() if is_foreign(images, found) else images, found, names, warnings)
+    images = () if is_foreign(images, found) else images
+    return Proposed(images, found, names, (why,) if why else ())
 
 
 def _candidates(
