@@ -39,15 +39,7 @@ from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_lab
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report import filter as report
 from mixmood.report.label import label_page
-from mixmood.selection.filter import (
-    FOREIGN,
-    KEPT,
-    OVER_COUNT,
-    REASONS,
-    FilterJob,
-    ScannedPool,
-    describe,
-)
+from mixmood.selection.filter import REASONS, FilterJob, ScannedPool, describe
 from mixmood.selection.image_folder import check_empty, fill_folder, images_of
 from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan
@@ -127,7 +119,7 @@ class Kept:
         classes = self._decided.classes
         if self.record.threshold is None:
             raise InputError(f"{self!r}: nothing was kept, and so no image is borderline.")
-        decided = np.flatnonzero(np.isin(self._decided.reasons, (KEPT, FOREIGN, OVER_COUNT)))
+        decided = np.flatnonzero(self.is_kept | self._decided.is_dropped)
         apart = np.abs(self.scores[decided] - self.record.threshold)
         rows = decided[np.argsort(apart, kind="stable")[:MOST_BORDERLINE]]
         images = tuple(

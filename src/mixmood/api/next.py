@@ -17,15 +17,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame
 from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
-from mixmood.core.records.labelling import (
-    SCHEMA,
-    AskedPool,
-    LabelImage,
-    LabelPoints,
-    LabelTask,
-    Proposal,
-    Proposals,
-)
+from mixmood.core.records import labelling as records
 from mixmood.core.records.ranking import ShareRecord, Union
 from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
@@ -51,7 +43,7 @@ fell from 1.9 after 30 chosen images to 1.3 after 50."""
 class NextImages:
     """The images that are worth a label: a record, and the pools to read them from."""
 
-    record: Proposals
+    record: records.Proposals
     _pools: Mapping[str, Pool]
     _given: Mapping[str, Any]
 
@@ -99,15 +91,16 @@ class NextImages:
         return drawn(label_studio_tasks, self._task, self._pools, path)
 
     @property
-    def _task(self) -> LabelTask:
+    def _task(self) -> records.LabelTask:
         record, n_images = self.record, counted(len(self.record.images), "image")
         title = f"Which class has each of {n_images}?"
         lead = f"Labels that help most, of {listed([one.name for one in record.pools])}"
         images = tuple(
-            LabelImage(one.pool, one.path, one.index, one.guesses, None, one.reason)
+            records.LabelImage(one.pool, one.path, one.index, one.guesses, None, one.reason)
             for one in record.images
         )
-        return LabelTask(title, lead, record.classes, images, record.next, record.labels_file)
+        task = (title, lead, record.classes, images, record.next, record.labels_file)
+        return records.LabelTask(*task)
 
     def __repr__(self) -> str:
         """How many images of how many pools."""
@@ -119,7 +112,7 @@ class NextImages:
         return "<br>".join(escape(line) for line in next_lines(self.record))
 
 
-def _row(one: Proposal, pool: str) -> ListRow:
+def _row(one: records.Proposal, pool: str) -> ListRow:
     name, chance = one.guesses[0]
     own = (one.path, pool, one.index, round(one.score, 6), 1, one.reason, one.nearest)
     return dict(zip(COLUMNS, (*own, name, round(chance, 4)), strict=True))
@@ -161,8 +154,8 @@ def next(
     number, name = len(plan.labels) + 1, Path(LABELS_FILE)
     file = LABELS_FILE if number == 1 else f"{name.stem}-{number}{name.suffix}"
     command = train_command(paths, "run", plan, found.classes, options=["--labels", file])
-    record = Proposals(
-        schema=SCHEMA,
+    record = records.Proposals(
+        schema=records.SCHEMA,
         mixmood=__version__,
         seed=plan.seed,
         labelled=base.name,
@@ -217,7 +210,9 @@ def _gains(sets: SetsInView, plan: NextPlan) -> PoolGains:
     return default_gains(own, some, plan.seed, plan.groups, sets.extractor.listener)
 
 
-def _asked_pools(found: Proposed, gains: PoolGains, plan: NextPlan) -> tuple[AskedPool, ...]:
+def _asked_pools(
+    found: Proposed, gains: PoolGains, plan: NextPlan
+) -> tuple[records.AskedPool, ...]:
     pools, n_proposed = [], Counter(image.pool for image in found.images)
     for name, one in found.candidates.items():
         share, advice = gains.shares.get(name), gains.advice.get(name)
@@ -227,13 +222,13 @@ def _asked_pools(found: Proposed, gains: PoolGains, plan: NextPlan) -> tuple[Ask
             share = ShareRecord(*astuple(one.scorer.filter.useful)[:4])
         word, gain = advice.word if advice else "unsure", probe.gain if probe else None
         sizes = (len(one.pool), len(one.useful), n_proposed[name])
-        pools.append(AskedPool(name, *sizes, share, word, gain))
+        pools.append(records.AskedPool(name, *sizes, share, word, gain))
     return tuple(pools)
 
 
 def _worth(
-    images: tuple[Proposal, ...], pools: tuple[AskedPool, ...], gains: PoolGains
-) -> LabelPoints | None:
+    images: tuple[records.Proposal, ...], pools: tuple[records.AskedPool, ...], gains: PoolGains
+) -> records.LabelPoints | None:
     """What labels of these images are worth; None if the learning curve cannot tell."""
     if not images or gains.evidence.why_no_gain or not gains.evidence.curve.is_clear:
         return None
@@ -245,10 +240,10 @@ def _worth(
     points, union = curve.points(chosen), gains.answer.union
     interval = (points * max(0.0, 1 - error), points * (1 + error))
     alone = (union.probe.gain, union.probe.interval, union.pools) if union else (None, None, ())
-    return LabelPoints(n, points, interval, curve.points(n * share), *alone)
+    return records.LabelPoints(n, points, interval, curve.points(n * share), *alone)
 
 
-def _answer(record: Proposals, union: Union | None) -> str:
+def _answer(record: records.Proposals, union: Union | None) -> str:
     """What to do, in one sentence."""
     images, pools, worth = record.images, record.pools, record.worth
     if not images:

@@ -34,17 +34,10 @@ from mixmood.heads.registry import HEADS
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.training import Mistakes, TrainingPictures, training_html, training_page
+from mixmood.ssl import head as heads
 from mixmood.ssl import plan as plans
 from mixmood.ssl import run_folder as run_files
-from mixmood.ssl.head import (
-    HeadRun,
-    HeadTask,
-    PoolDecision,
-    PoolPart,
-    labelled_task,
-    trained_head,
-    with_pools,
-)
+from mixmood.ssl.head import HeadRun, HeadTask, PoolDecision, PoolPart
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
 from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.plan import AUTO, PredictionPlan, TrainingRunPlan
@@ -147,7 +140,7 @@ def _trained_head(
     start, recorder = time.perf_counter(), Recorder(listener)
     with reading(plan, recorder) as reader:
         task = head_task(labelled, unlabelled, plan, reader)
-    run = trained_head(task, plan, recorder)
+    run = heads.trained_head(task, plan, recorder)
     run = replace(run, record=replace(run.record, elapsed_s=time.perf_counter() - start))
     if plan.folder is not None:
         write_atomic(plan.folder / run_files.MODEL, run.model)
@@ -230,7 +223,7 @@ def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Ext
     own, test = read(sets.labelled), None
     if plan.test is not None:
         test = read(scaled(opened(plan.test, "test set"), sets.pixel_range))
-    task = labelled_task(own, test, sets.view, plan, listener)
+    task = heads.labelled_task(own, test, sets.view, plan, listener)
     for name, reason in sets.emptied.items():
         listener.note(f"{name}: {reason}")
     readings = _readings(sets, dict(candidates.set_aside), task, listener)
@@ -243,7 +236,7 @@ def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Ext
         decision = _advised(gains)
     else:
         decision = _asked(plan.algorithm, readings)
-    return with_pools(task, decision, plan.pool_limit, listener)
+    return heads.with_pools(task, decision, plan.pool_limit, listener)
 
 
 def _readings(

@@ -67,16 +67,17 @@ def parse_keep(keep: str | float) -> KeepRule:
     >>> parse_keep("auto"), parse_keep("0.3").share, parse_keep(500).count
     (KeepRule(share=None, count=None, threshold=None), 0.3, 500)
     """
-    if isinstance(keep, str) and keep.strip().lower() == AUTO:
+    word = str(keep).strip().lower()
+    if word == AUTO:
         return KeepRule()
     try:
-        number = nan if isinstance(keep, bool) else float(keep)
+        number = float(word)
     except ValueError:
         number = nan
     if 0 < number < 1:
         return KeepRule(share=number)
     # 1.0 could be one image or all of them: neither is guessed.
-    if not (number >= 1 and number.is_integer()) or (number == 1 and "." in str(keep)):
+    if not (number >= 1 and number.is_integer()) or (number == 1 and "." in word):
         raise OptionError(
             "--keep takes auto, a share between 0 and 1 or a whole number of at least 1; "
             f"got {keep}."
@@ -137,6 +138,11 @@ class ScannedPool:
     def is_kept(self) -> Mask:
         """Which images are kept, or may be kept before the decision, shape (n,)."""
         return np.asarray(self.reasons == KEPT)
+
+    @property
+    def is_dropped(self) -> Mask:
+        """Which images are dropped because of their scores, shape (n,)."""
+        return np.isin(self.reasons, (FOREIGN, OVER_COUNT))
 
 
 def gather_parts(parts: PartFolder) -> ScannedPool:

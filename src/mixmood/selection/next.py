@@ -32,17 +32,11 @@ from mixmood.features.sample import Sample
 from mixmood.heads.problem import LinearHead, head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, signed_roots
+from mixmood.selection import scorer as scorers
 from mixmood.selection.filter import FilterJob, ScannedPool
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
-from mixmood.selection.scorer import (
-    MOST_IN_FILTER,
-    FittedFilter,
-    Scorer,
-    fit_classifier,
-    fit_scorer,
-    sampled,
-)
+from mixmood.selection.scorer import FittedFilter, Scorer
 
 MOST_CANDIDATES = 2000
 """Images that are compared with each other; of more, a random part by their value."""
@@ -110,9 +104,9 @@ def proposed(
     random sample of their classes: a filter that is fitted with them takes those that are left for
     foreign. `answers` are those of a person for images of each pool, by their index.
     """
-    own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
+    own = extractor.read(labelled, scorers.sampled(labelled, scorers.MOST_IN_FILTER, plan.seed))
     codes = own.codes.astype(np.int32)
-    head, names = fit_classifier(own.features, codes, labelled.labels, plan.seed)
+    head, names = scorers.fit_classifier(own.features, codes, labelled.labels, plan.seed)
     if head is None:
         raise InputError(f"The readable images of {labelled.name} are of one class.")
     found = {
@@ -162,7 +156,7 @@ def _candidates(
     """Scan a pool as `filter` does, and read the images that may be proposed."""
     shared = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "count"}
     filter_plan = FilterPlan(**shared)
-    scorer = fit_scorer(opened, pool, filter_plan, extractor, LEAST_LABELLED)
+    scorer = scorers.fit_scorer(opened, pool, filter_plan, extractor, LEAST_LABELLED)
     scorer = replace(scorer, head=head, class_names=names)
     with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
         parts = PartFolder(Path(folder) / "scan", len(pool))

@@ -10,7 +10,7 @@ from mixmood.core.records.filtering import FilterMaterial, Gallery, ScoreHistogr
 from mixmood.core.records.ranking import Tile
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
-from mixmood.selection.filter import FOREIGN, OVER_COUNT, FilterJob, ScannedPool
+from mixmood.selection.filter import FilterJob, ScannedPool
 
 N_TILES = 8  # images in a row of a gallery
 MOST_GALLERIES = 8
@@ -70,7 +70,7 @@ class _GalleryMaker:
         own = self.decided
         is_own = np.ones(len(own.classes), bool) if code is None else own.classes == code
         kept = np.flatnonzero(is_own & own.is_kept)
-        dropped = np.flatnonzero(is_own & np.isin(own.reasons, [FOREIGN, OVER_COUNT]))
+        dropped = np.flatnonzero(is_own & own.is_dropped)
         labelled, some_kept = self._labelled_tiles(name), self._tiles(self._some(kept))
         nearest = np.empty(0, np.int64)
         if self.threshold is not None:
