@@ -14,7 +14,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.listener import Silent
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.array import array_pool
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.selection.cluster import scan_ray
 from mixmood.selection.filter import FilterJob
 from mixmood.selection.plan import FilterPlan

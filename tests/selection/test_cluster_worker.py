@@ -7,7 +7,7 @@ import pytest
 
 from mixmood.core.errors import InputError
 from mixmood.data.readers.array import array_pool
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.cluster import ScanWorker, scan_ray
 from mixmood.selection.filter import FilterJob

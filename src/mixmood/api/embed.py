@@ -11,7 +11,6 @@ from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
-from mixmood.features.extract import Extractor
 from mixmood.features.plan import ExtractionPlan
 
 

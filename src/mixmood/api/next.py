@@ -26,7 +26,7 @@ from mixmood.data.images.pool import Pool
 from mixmood.data.open import OpenedCandidates, open_candidates
 from mixmood.data.readers.kept import parts_of
 from mixmood.features.backbones.backbone import backbone_entry
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import COLUMNS, ListRow, write_list, writer_for

@@ -11,7 +11,8 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource, Pool, poor_range, scaled
 from mixmood.data.open import open_pool
-from mixmood.features.sample import Extractor, pixel_warnings, unreadable_warning
+from mixmood.features.extract import Extractor
+from mixmood.features.sample import pixel_warnings, unreadable_warning
 from mixmood.ssl import predict as models
 from mixmood.ssl.plan import PredictionPlan
 from mixmood.ssl.predict import Answers, Classifier, Predictions

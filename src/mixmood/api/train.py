@@ -27,8 +27,9 @@ from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import Pool, scaled, thumbnails
 from mixmood.data.open import are_image_files, open_candidates
 from mixmood.evidence.view import BASE
+from mixmood.features.extract import Extractor
 from mixmood.features.reading import Reading
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Sample
 from mixmood.heads.linear import check_amount
 from mixmood.heads.registry import HEADS
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
@@ -140,7 +141,7 @@ def _trained_head(
     start, recorder = time.perf_counter(), Recorder(listener)
     with reading(plan, recorder) as reader:
         task = head_task(labelled, unlabelled, plan, reader)
-    run = heads.trained_head(task, plan, recorder)
+    run = heads.trained_head(task, recorder)
     run = replace(run, record=replace(run.record, elapsed_s=time.perf_counter() - start))
     if plan.folder is not None:
         write_atomic(plan.folder / run_files.MODEL, run.model)
@@ -236,7 +237,7 @@ def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Ext
         decision = _advised(gains)
     else:
         decision = _asked(plan.algorithm, readings)
-    return heads.with_pools(task, decision, plan.pool_limit, listener)
+    return heads.with_pools(task, decision, listener)
 
 
 def _readings(
@@ -248,7 +249,7 @@ def _readings(
         if why := why_not_comparable(task.labelled.pool, one):
             aside[name] = why
             continue
-        reading = read_first(one, task.labelled, task.seed, sets.extractor, banned)
+        reading = read_first(one, task.labelled, task.plan.seed, sets.extractor, banned)
         n_tried = reading.sample.n_tried
         if len(reading.sample):
             readings[name] = reading
@@ -269,7 +270,7 @@ def _asked(algorithm: str, readings: Mapping[str, Reading]) -> PoolDecision:
     parts = []
     for name, one in readings.items():
         use = PoolUse(name, len(one.pool), 0, None, "the algorithm was named")
-        parts.append(PoolPart(use, one, algorithm != BASE, float(len(one.pool))))
+        parts.append(PoolPart(use, one, float(len(one.pool)) if algorithm != BASE else 0.0))
     return PoolDecision(algorithm, "", tuple(parts))
 
 
@@ -283,7 +284,7 @@ def _advised(gains: PoolGains) -> PoolDecision:
         advice, probe = gains.advice[name], gains.probes[name]
         gain = () if probe is None else (probe.gain, probe.interval, probe.p_helps)
         use = PoolUse(name, len(reading.pool), 0, advice.word, advice.reason, *gain)
-        return PoolPart(use, reading, name in used, max(useful, 1.0))
+        return PoolPart(use, reading, max(useful, 1.0) if name in used else 0.0)
 
     reason = gains.answer.sentence if gains.why_no_gain is None else gains.why_no_gain
     if not used:

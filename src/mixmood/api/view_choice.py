@@ -27,8 +27,8 @@ from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import is_auto, load_backbone, names_to_compare
 from mixmood.features.backbones.view import BackboneView
-from mixmood.features.plan import ExtractionPlan, ViewPlan
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
+from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import CheckPlan, FilterPlan, NextPlan
 from mixmood.ssl.plan import TrainingRunPlan

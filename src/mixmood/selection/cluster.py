@@ -20,7 +20,7 @@ from mixmood.data.images.names import is_url_or_noise
 from mixmood.data.images.pool import Pool, scaled
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import network_digest
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.jobs.cluster import MOST_RETRIES, RaySpread
 from mixmood.jobs.local import Call, Outcome, compute
 from mixmood.selection.filter import FilterJob

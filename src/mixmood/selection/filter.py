@@ -19,7 +19,7 @@ from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, NONE
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import backbone_entry
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, typical_threshold
 from mixmood.selection.duplicates import originals

@@ -21,7 +21,7 @@ from mixmood.core.errors import InputError, OutputError, errors_as
 from mixmood.core.files import make_folder, read_json, write_atomic
 from mixmood.core.listener import Recorder
 from mixmood.data.images.pool import Pool
-from mixmood.features.sample import Extractor
+from mixmood.features.extract import Extractor
 from mixmood.selection.scorer import SCORED, ScoredRows, Scorer
 
 HEAD = "scan.json"
