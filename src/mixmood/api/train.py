@@ -30,7 +30,7 @@ from mixmood.evidence.view import BASE
 from mixmood.features.extract import Extractor
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
-from mixmood.heads.linear import check_amount
+from mixmood.heads.problem import check_amount
 from mixmood.heads.registry import HEADS
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
