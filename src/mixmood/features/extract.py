@@ -240,8 +240,7 @@ def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
 def with_companions(batches: Iterable[list[In]], size: int) -> Iterator[tuple[list[In], list[In]]]:
     """Each batch, with as many earlier items as it lacks to its full size.
 
-    For backbones whose features depend on the batch: the statistics of a short last batch would
-    make its features unlike the others.
+    For features that depend on the batch: a short last one has other statistics.
 
     >>> list(with_companions([[1, 2, 3], [4]], size=3))
     [([], [1, 2, 3]), ([2, 3], [4])]

@@ -13,9 +13,8 @@ def fit_subspace(compared: ComparedRows, labels: Codes | None, importance: Array
     """Squared cosine of the angle to the softened subspace of the labelled images.
 
     With unit rows A and unit x: x' A' (A A' + s I)^-1 A x. It is near 1 inside the span of the
-    labelled images, 0 at right angles to it; s = 0 would be the exact angle. The pool is not used:
-    its mean is not subtracted, because that would make the direction of the foreign images a part
-    of the subspace. A labelled image is left out by a closed form (Sherman and Morrison).
+    labelled images, 0 at right angles to it. The mean of the pool is not subtracted: it would make
+    the direction of the foreign images a part of the subspace.
     """
     rows = unit_rows(compared.labelled)
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))

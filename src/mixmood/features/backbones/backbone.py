@@ -66,10 +66,7 @@ class Backbone(ABC):
             )
 
     def at(self, view: View, *, with_last: bool = False) -> Self:
-        """This network with another view; OptionError if it does not offer it.
-
-        With `with_last`, the last layer is computed also where the depth is without it.
-        """
+        """This network with another view, in any case `with_last`; OptionError if not offered."""
         self.check_depth(view.depth)
         if view.resolution != self.resolution:
             raise OptionError(

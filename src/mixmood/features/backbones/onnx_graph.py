@@ -219,9 +219,9 @@ class ConvGraph(GraphPart):
 def folded(
     weights: Weights, conv: str, norm: str, epsilon: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The weight and bias of a convolution into which the batch-norm after it is folded.
+    """Weight and bias of a convolution with the batch-norm after it folded in, in float64.
 
-    w' = w * g / sqrt(var + epsilon), b' = beta - mean * g / sqrt(var + epsilon), in float64.
+    w' = w * g / sqrt(var + epsilon), b' = beta - mean * g / sqrt(var + epsilon).
     """
     gain = weights[f"{norm}.weight"].astype(np.float64) / np.sqrt(
         weights[f"{norm}.running_var"].astype(np.float64) + epsilon

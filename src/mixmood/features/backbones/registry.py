@@ -45,10 +45,7 @@ def load_backbone(
     depth: str = LAST,
     listener: Listener | None = None,
 ) -> Backbone:
-    """One of BACKBONES, of an ONNX file, or of the hub: hf:NAME, hf:NAME@REVISION or hf:DIR.
-
-    The listener gets a warning if the device `auto` finds one that cannot be used.
-    """
+    """One of BACKBONES, of an ONNX file, or of the hub: hf:NAME, hf:NAME@REVISION or hf:DIR."""
     if is_hub_model(name):
         backbone: Backbone = HubBackbone(name, resolution)
     elif is_onnx_file(name):
