@@ -271,6 +271,8 @@ def _stack(source: ImageSource, rows: Rows, shape: Shape) -> Pixels:
             if channels == 1 or pixels.shape[:2] != (height, width):
                 # Three equal channels give exactly their value.
                 image = Image.fromarray(pixels).convert("L" if channels == 1 else "RGB")
-                pixels = np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
+                if image.size != (width, height):
+                    image = image.resize((width, height), Image.Resampling.BILINEAR)
+                pixels = np.asarray(image)
             pictures[place] = pixels.reshape(shape)
     return pictures

@@ -6,7 +6,6 @@ import threading
 import warnings
 from base64 import b64encode
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -52,13 +51,14 @@ class _Quiet:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n_inside = 0
-        self._saved = ExitStack()
+        self._saved = warnings.catch_warnings()
 
     def __enter__(self) -> None:
         with self._lock:
             self._n_inside += 1
             if self._n_inside == 1:
-                self._saved.enter_context(warnings.catch_warnings())
+                self._saved = warnings.catch_warnings()  # none can be entered twice
+                self._saved.__enter__()
                 warnings.filterwarnings("ignore", module=r"(PIL|pydicom)(\.|$)")
                 DICOM_LOG.disabled = True
 
@@ -67,7 +67,7 @@ class _Quiet:
             self._n_inside -= 1
             if self._n_inside == 0:
                 DICOM_LOG.disabled = False
-                self._saved.close()
+                self._saved.__exit__(None, None, None)
 
 
 QUIET = _Quiet()
