@@ -26,10 +26,7 @@ STRICT = ConfigDict(strict=True)
 
 @dataclass(frozen=True, config=STRICT)
 class Cell:
-    """One cell of the grid. The source of a supervised baseline is `none`.
-
-    `n_unlabelled` is None if the grid does not vary it: `split.n_unlabelled` holds then.
-    """
+    """One cell of the grid. The source of a supervised baseline is `none`."""
 
     task: str
     source: str
@@ -38,7 +35,7 @@ class Cell:
     algorithm: str
     contamination: str
     regime: Regime = SCRATCH
-    n_unlabelled: Annotated[int, Field(ge=1, lt=2**53)] | None = None
+    n_unlabelled: Annotated[int, Field(ge=1, lt=2**53)] | None = None  # as split.n_unlabelled
 
     @property
     def cell(self) -> "Cell":

@@ -83,10 +83,7 @@ class PoolShare(_Part):
 
 
 class PoolProbe(_Part):
-    """The values that the probe measured for a run, in points; see `PoolEffect`.
-
-    `gain`, `interval` and `p_helps` are computed from them by the map of the recorded version.
-    """
+    """The values that the probe measured for a run, in points; see `PoolEffect`."""
 
     algorithm: str
     change: Number
@@ -95,7 +92,7 @@ class PoolProbe(_Part):
     accuracy: Number
     supervised: Number
     is_learnable: bool
-    gain: Number
+    gain: Number  # this, and the next two, are by the map of the recorded version
     interval: tuple[Number, Number]
     p_helps: Proportion
 

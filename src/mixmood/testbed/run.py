@@ -72,10 +72,7 @@ def distance_plan(job: Job) -> RankingPlan:
 
 
 def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
-    """Jobs grouped into batches, one for a worker, in the order of their first jobs.
-
-    Frozen runs of the same pool are a batch: features and distances are computed once for all.
-    """
+    """Jobs in batches, one for a worker; frozen runs of one pool are a batch, to share features."""
     found: dict[object, list[Job]] = {}
     for job in jobs:
         is_frozen = job.run.regime == FROZEN

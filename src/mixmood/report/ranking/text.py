@@ -35,10 +35,7 @@ STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure"
 def interval_bars(
     results: Sequence[Dissimilarity], floor: float, width: int, marks: Marks = UNICODE
 ) -> tuple[list[str], bool]:
-    """Intervals as bars on one scale, with the distance and the noise floor marked on them.
-
-    The second value says whether the scale is logarithmic.
-    """
+    """Intervals as bars with distance and noise floor, and whether their scale is logarithmic."""
     high = max(result.interval[1] for result in results) or 1.0
     nearest = min((d for d in [*(r.distance for r in results), floor] if d > 0), default=high)
     is_log, low = high / nearest > WIDE_RATIO, nearest / 3
@@ -61,10 +58,7 @@ def interval_bars(
 
 
 def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
-    """The table of distances by one measure, nearest first: the cells of each column by its head.
-
-    The measure that ranks by distance also has gain and advice.
-    """
+    """The table of distances by one measure, nearest first: the cells of a column by its head."""
     is_main = measure == ranking.measure and ranking.by == "distance"
     pools = ranking.ordered_by(measure)
     results = [pool.measures[measure] for pool in pools]
@@ -335,10 +329,7 @@ def _headline(ranking: Ranking) -> str:
 
 
 def ranking_rows(ranking: Ranking) -> list[dict[str, object]]:
-    """One row for each pool and measure; the pools of a measure are together, nearest first.
-
-    Rank and chance are those of this measure.
-    """
+    """One row for each measure and pool, nearest first; rank and chance are by that measure."""
     rows = []
     for measure in ranking.noise_floor:
         for pool in ranking.ordered_by(measure):

@@ -1,7 +1,4 @@
-"""The page of a test bed: how cells are named, marked and filtered, and which are drawn together.
-
-Its figures and its tables as text share the names and the groups.
-"""
+"""The page of a test bed; its names, marks and groups are shared with its figures and tables."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -137,10 +134,10 @@ def value_words(row: AccuracyRow | Valued) -> str:
     return f"{row.measure} {fixed(row.mean, 2)}"
 
 
-def line_key(row: AccuracyRow) -> tuple[object, ...]:
-    """The line of Table 1 that a row is in: everything of a cell but its number of labels."""
-    way = (row.algorithm, row.contamination, row.regime, row.n_unlabelled)
-    return row.task, *way, row.source, row.percent
+line_key = attrgetter(
+    "task", "algorithm", "contamination", "regime", "n_unlabelled", "source", "percent"
+)
+"""The line of Table 1 that a row is in: everything of a cell but its number of labels."""
 
 
 def pivoted(

@@ -111,13 +111,10 @@ class AgreementIntervals:
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow(AgreementIntervals, GroupKey):
-    """How well a measure predicts accuracy over the contaminated cells of one group.
-
-    Intervals show how much the numbers depend on the seeds, not on the choice of sources.
-    """
+    """How well a measure predicts accuracy over the contaminated cells of one group."""
 
     n_cells: int
-    n_seeds: int
+    n_seeds: int  # intervals show how much the numbers depend on these, not on the sources
     paper: float | None = None  # Pearson's r in the paper, if it was requested and exists
 
 
@@ -257,14 +254,10 @@ Moves = dict[Any, Any]  # for each source and percentage, the one whose accuracy
 
 @dataclass(frozen=True)
 class Chance:
-    """P-values of the lowest mean correlation over all measures.
+    """P-values of the lowest mean correlation over all measures: shares of all arrangements."""
 
-    The shares of all arrangements, with the observed one, in which it is at most (`p_lower`) or at
-    least (`p_higher`) the observed one.
-    """
-
-    p_lower: float
-    p_higher: float
+    p_lower: float  # in which it is at most the observed one, itself included
+    p_higher: float  # at least
     n_arrangements: int
 
 

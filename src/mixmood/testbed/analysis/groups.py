@@ -65,10 +65,7 @@ class Group:
 
 
 def groups(records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures") -> list[Group]:
-    """The groups that can be correlated: at least three cells that share a seed.
-
-    InputError if the runs of one group and seed were made in different views.
-    """
+    """The groups that can be correlated: at least three cells that share a seed, in one view."""
     found = grouped(
         (GroupKey.of(record.run), record)
         for record in records

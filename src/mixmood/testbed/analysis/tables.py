@@ -61,11 +61,7 @@ class DistanceRow(Cell):
 
 @dataclass(frozen=True, kw_only=True)
 class ArmRow(Cell):
-    """Accuracy of one cell in one arm, at the best epoch of that arm or at the last epoch.
-
-    `difference_points` is the mean over runs of this arm minus arm A, in points, and
-    `difference_error` its standard error: both accuracies of a pair come from one training.
-    """
+    """Accuracy of a cell in one arm; its difference from arm A, in points, is paired over runs."""
 
     arm: Arm
     epoch: EpochChoice
