@@ -7,9 +7,9 @@ from mixmood.core.errors import OptionError
 from mixmood.core.options import option
 from mixmood.core.text import check_name
 from mixmood.jobs.local import BACKENDS, LOCAL, RAY, Spread, checked_jobs, spread_local
-from mixmood.ssl.record import Arm
 
 if TYPE_CHECKING:
+    from mixmood.ssl.record import Arm
     from mixmood.testbed.cells import CellFilter
 
 Choice = Literal["last", "median", "validation", "best"]
@@ -70,8 +70,10 @@ class TablesPlan(CellsPlan):
         return cast(Choice, self.selection)
 
     @property
-    def tested_arm(self) -> Arm:
+    def tested_arm(self) -> "Arm":
         """The arm whose accuracies count; unknown names are refused."""
+        from mixmood.ssl.record import Arm
+
         check_name("arm", self.arm, get_args(Arm))
         return cast(Arm, self.arm)
 
