@@ -33,7 +33,7 @@ from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.distance import Scores, score
-from mixmood.ranking.judge import judge
+from mixmood.ranking.judge import gains_of
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rounds import read_in_rounds
 
@@ -173,12 +173,19 @@ def outcome(seed: int) -> Outcome:
         full = Run(labelled, pools, seed, until=None)
         early = Run(labelled, pools, seed, until=UNTIL)
         start = time.process_time()
-        judged = judge(early.labelled, early.pools, early.scores, early.plan, Silent(), 1)
+        gains = gains_of(
+            early.labelled,
+            early.pools,
+            algorithm=early.plan.probe_algorithm,
+            seed=early.plan.seed,
+            listener=Silent(),
+            n_threads=1,
+        )
         probe_s = time.process_time() - start
     is_same = full.nearest == early.nearest
     # With those that the probe has read beyond the draws.
-    n_early = len(judged.labelled.features)
-    n_early += sum(len(one.features) for one in judged.pools.values())
+    n_early = len(gains.labelled.features)
+    n_early += sum(len(one.features) for one in gains.pools.values())
     return Outcome(is_same, n_early, full.n_read, early.took_s, full.took_s, probe_s)
 
 

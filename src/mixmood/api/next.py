@@ -215,8 +215,8 @@ def _asked_pools(
 ) -> tuple[records.AskedPool, ...]:
     pools, n_proposed = [], Counter(image.pool for image in found.images)
     for name, one in found.candidates.items():
-        share, advice = gains.shares.get(name), gains.advice.get(name)
-        probe = gains.probes.get(name)
+        part, advice, probe = gains.parts.get(name), gains.advice.get(name), gains.probes.get(name)
+        share = None if part is None else part.share
         if share is None or plan.labels:
             # With labels of chosen images, that of `rank` is too low. The filter is fitted without.
             share = ShareRecord(*astuple(one.scorer.filter.useful)[:4])

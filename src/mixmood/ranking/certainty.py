@@ -1,6 +1,6 @@
 """How much distances would vary with other images: intervals, chances and ranks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -28,24 +28,21 @@ def leave_out(
 ) -> Array:
     """Inter minus intra distance without each group, shape (measures, pools, draws, groups).
 
-    Features, rows and names are those of `drawn_distances`. The labelled images are assigned to
-    groups by `rng`. Each pool has its own generator in `pool_rngs`, so that a further pool does not
-    change the other results.
+    The first five are those of `drawn_distances`. Each pool has its own generator, so that a
+    further pool does not change the other results.
     """
     n_groups = min(N_GROUPS, len(labelled))
-    groups = rng.permutation(len(labelled)) % n_groups
-    pool_groups = [
-        pool_rng.permutation(len(pool)) % n_groups
-        for pool, pool_rng in zip(pools, pool_rngs, strict=True)
+    sets = [labelled, *pools]
+    groups = [
+        own.permutation(len(images)) % n_groups
+        for own, images in zip((rng, *pool_rngs), sets, strict=True)
     ]
 
     def without(draw: int) -> Array:
-        first, second = (Grouped(labelled[rows], groups[rows]) for rows in labelled_rows[draw])
-        others = [
-            Grouped(pool[rows[draw]], own[rows[draw]])
-            for pool, rows, own in zip(pools, pool_rows, pool_groups, strict=True)
-        ]
-        return left_out_distances(first, [second, *others], n_groups, names, overflow)
+        drawn = [(0, rows) for rows in labelled_rows[draw]]
+        drawn += [(k, rows[draw]) for k, rows in enumerate(pool_rows, 1)]
+        first, *others = (Grouped(sets[k][rows], groups[k][rows]) for k, rows in drawn)
+        return left_out_distances(first, others, n_groups, names, overflow)
 
     with ThreadPoolExecutor(jobs) as threads:
         tables = np.stack(list(threads.map(without, range(len(labelled_rows)))), axis=2)
@@ -55,10 +52,9 @@ def leave_out(
 def image_covariance(without: Array) -> Array:
     """The part of the covariance of distances that is due to the images: (measures, pools, pools).
 
-    It is the jackknife's covariance between different draws. Two draws share nothing but their
-    images, so their covariance is free of the noise of drawing. The covariance of a draw with
-    itself contains that noise, and the jackknife overestimates it. A variance is computed here as
-    a difference and may come out below 0; it is then set to 0. `without` is that of `leave_out`.
+    From the result of `leave_out`: the jackknife's covariance between different draws, which share
+    nothing but their images. The covariance of a draw with itself contains the noise of drawing,
+    and the jackknife overestimates it. A variance that comes out below 0 is set to 0.
     """
     n_draws, n_groups = without.shape[2:]
     moves = without - without.mean(axis=-1, keepdims=True)
@@ -80,31 +76,24 @@ N_POSSIBLE = 4000
 
 @dataclass(frozen=True)
 class Certainty:
-    """Distances, shape (measures, pools), and how much they would vary with other images.
-
-    `below` and `above` have the same shape: how far the 95 % interval reaches to either side.
-    `covariance`, shape (measures, pools, pools), says how distances vary together, and has
-    `freedom` degrees of freedom.
-    """
+    """Distances, shape (measures, pools), and how much they would vary with other images."""
 
     distances: Array
     below: Array
+    """How far the 95 % interval reaches down, and up; the same shape."""
     above: Array
     covariance: Array
+    """How distances vary together, shape (measures, pools, pools)."""
     freedom: int
+    """Degrees of freedom of the covariance."""
 
     @classmethod
     def of(cls, signed: Array, all_signed: Array, images: Array, freedom: int) -> "Certainty":
-        """The certainty from the draws and from the covariance that is due to the images.
+        """The certainty from the draws and from the `image_covariance`.
 
-        The variance of a mean of C draws has two parts: the covariance between draws, which is
-        due to the images, and 1/C of the variance of a single draw, the noise of drawing.
-
-        Args:
-            signed: Inter minus intra of each draw, shape (measures, pools, C).
-            all_signed: The same with further draws, enough to estimate the noise of drawing.
-            images: The covariance between draws, shape (measures, pools, pools).
-            freedom: Degrees of freedom of `images`.
+        The variance of a mean of C draws is that which is due to the images, plus 1/C of the
+        variance of a single draw, the noise of drawing. `signed` is inter minus intra of each draw,
+        shape (measures, pools, C); `all_signed` has further draws, enough to estimate the noise.
         """
         sizes = np.abs(all_signed) - np.abs(all_signed).mean(axis=-1, keepdims=True)
         noise = sizes @ sizes.mT / (all_signed.shape[-1] - 1) / signed.shape[-1]
@@ -138,9 +127,8 @@ def _changes(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
     """How much a distance falls and rises when all draws move by `reach`, and its slope.
 
     A distance is a mean of absolute values. Where half of the draws are negative, a small move
-    hardly changes it, and a large move in either direction makes it larger. The slope is the
-    change of the distance by the move of the draws, with the sign of the draws. The draws of each
-    measure and pool move together.
+    hardly changes it, and a large move in either direction makes it larger. The slope has the sign
+    of the draws.
     """
     means = signed.mean(axis=-1)
     side = np.where(means < 0, -1.0, 1.0)
@@ -154,14 +142,33 @@ def _changes(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
     return below, above, side * slopes
 
 
+@dataclass(frozen=True)
+class Place:
+    """A pool's place in an order; `rank_interval` has 95 % probability."""
+
+    rank: int
+    p_best: float
+    rank_interval: tuple[int, int]
+
+
+def places(values: Mapping[str, float], possible: Array) -> dict[str, Place]:
+    """The place of each pool: the smallest value is first; `possible` are simulated, (pools, n)."""
+    order = sorted(values, key=lambda name: (values[name], name))
+    chances, ranks = chances_of_best(possible).tolist(), rank_intervals(possible).tolist()
+    return {
+        name: Place(order.index(name) + 1, chance, (low, high))
+        for name, chance, (low, high) in zip(values, chances, ranks, strict=True)
+    }
+
+
 def chances_of_best(possible: Array) -> Array:
-    """How often each pool is the nearest, shape (pools,); ties share. `possible`: (pools, n)."""
+    """How often each pool has the smallest value, shape (pools,); ties share."""
     is_nearest = possible == possible.min(axis=0)
     return np.asarray((is_nearest / is_nearest.sum(axis=0)).mean(axis=1))
 
 
 def rank_intervals(possible: Array) -> Array:
-    """The ranks that each pool takes in 95 % of the tables, shape (pools, 2). 1 is nearest."""
+    """The ranks that each pool takes in 95 % of the tables, shape (pools, 2)."""
     ranks = []
     for own in possible:
         first = (possible < own).sum(axis=0) + 1

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,9 @@ from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 from mixmood.ranking.certainty import (
     N_DRAWS,
     Certainty,
-    chances_of_best,
     image_covariance,
     leave_out,
-    rank_intervals,
+    places,
 )
 from mixmood.ranking.draws import (
     DrawnDistances,
@@ -40,16 +40,15 @@ N_PERMUTATIONS = 399
 
 @dataclass(frozen=True)
 class Scores:
-    """The statistics of every pool by every measure, and the noise floors of the measures."""
+    """The statistics by pool and measure, and the noise floors of the measures."""
 
     pools: dict[str, dict[str, RankedDissimilarity]]
-    """By the names of pool and measure."""
     noise_floor: dict[str, NoiseFloor]
     copied: dict[str, float] = field(default_factory=dict)
     """The share of near copies of labelled images in each pool; 0 where it is missing."""
 
     def nearness(self, measure: str) -> dict[str, Nearness]:
-        """How each pool relates to the labelled set by one measure, by the name of the pool."""
+        """How each pool relates to the labelled set by one measure."""
         floor = self.noise_floor[measure]
         return {
             name: nearness(found[measure], floor, self.copied.get(name, 0.0))
@@ -70,8 +69,8 @@ def score(
 ) -> Scores:
     """Distances, p-values, intervals and ranks of every pool, for each measure.
 
-    All features are in random order, and the plan fits the labelled set. `jobs` are threads; they
-    change only the time. `measured` is what `measure` gives for the same arguments, if it is known.
+    All features are in random order, and the plan fits the labelled set. `jobs` are threads.
+    `measured` is what `measure` gives for the same arguments, if it is known.
     """
     for name, pool in pools.items():
         if reason := why_widths_differ(labelled.shape[1], pool.shape[1]):
@@ -80,48 +79,26 @@ def score(
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda pool: p_values(labelled, pool, plan), pools.values())
         chances = np.stack(list(columns), axis=1)
-    by_measure = {
-        name: _one_measure(m, list(pools), drawn, certainty, chances[m], plan.seed)
-        for m, name in enumerate(plan.measures)
-    }
-    found = {
-        pool: {name: results[k] for name, results in by_measure.items()}
-        for k, pool in enumerate(pools)
-    }
+    found: dict[str, dict[str, RankedDissimilarity]] = {name: {} for name in pools}
+    for m, name in enumerate(plan.measures):
+        corrected, reach = holm(chances[m]), certainty.intervals()[m]
+        # The same random numbers for each measure: its result does not depend on the others.
+        possible = certainty.possible(m, rng_for(plan.seed, "possible"))
+        distances = dict(zip(pools, certainty.distances[m].tolist(), strict=True))
+        placed = places(distances, possible)
+        for k, (pool_name, results) in enumerate(found.items()):
+            results[name] = RankedDissimilarity(
+                **_of_draws(drawn.inter[m, k], drawn.intra[m]),
+                p_permutation=float(chances[m, k]),
+                p_holm=float(corrected[k]),
+                interval=(float(reach[k, 0]), float(reach[k, 1])),
+                inter=tuple(drawn.inter[m, k].tolist()),
+                intra=tuple(drawn.intra[m].tolist()),
+                **vars(placed[pool_name]),
+            )
     own = labelled[:MOST_COMPARED]
     copied = {name: float(near_copies(p[:MOST_COMPARED], own).mean()) for name, p in pools.items()}
     return Scores(found, noise_floor(labelled, plan), copied)
-
-
-def _one_measure(
-    m: int,
-    names: Sequence[str],
-    drawn: DrawnDistances,
-    certainty: Certainty,
-    p_values: Array,
-    seed: int,
-) -> list[RankedDissimilarity]:
-    """The results of every pool by one measure, whose row in the tables is `m`."""
-    corrected = holm(p_values)
-    reach = certainty.intervals()[m]
-    # The same random numbers for each measure, so that its result does not depend on the others.
-    possible = certainty.possible(m, rng_for(seed, "possible"))
-    chances, ranks = chances_of_best(possible), rank_intervals(possible)
-    order = sorted(range(len(names)), key=lambda k: (certainty.distances[m, k], names[k]))
-    return [
-        RankedDissimilarity(
-            **_of_draws(drawn.inter[m, k], drawn.intra[m]),
-            p_permutation=float(p_values[k]),
-            p_holm=float(corrected[k]),
-            interval=(float(reach[k, 0]), float(reach[k, 1])),
-            inter=tuple(drawn.inter[m, k].tolist()),
-            intra=tuple(drawn.intra[m].tolist()),
-            rank=order.index(k) + 1,
-            p_best=float(chances[k]),
-            rank_interval=(int(ranks[k][0]), int(ranks[k][1])),
-        )
-        for k in range(len(names))
-    ]
 
 
 def why_widths_differ(labelled: int, pool: int) -> str | None:
@@ -156,7 +133,7 @@ def measure(
 def _drawn_rows(
     labelled: Array, pools: Sequence[Array], plan: RankingPlan
 ) -> tuple[Rows, list[Rows]]:
-    """The rows of each draw, as `labelled_pairs` and `subsets` give them; the latter by pool."""
+    """The rows of each draw: `labelled_pairs`, and the `subsets` of each pool."""
     # The noise of drawing cannot be estimated from a few draws, so at least N_DRAWS are made.
     n_draws, size = max(plan.draws, N_DRAWS), plan.sample_size
     pairs = labelled_pairs(len(labelled), size, n_draws, rng_for(plan.seed, "pairs"), plan.paper)
@@ -168,12 +145,11 @@ def _drawn_rows(
 
 def quick_distances(
     labelled: Array, pool: Array, plan: RankingPlan, n_permutations: int
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[str, Any]]:
     """The distances of a ranking without intervals, which take two thirds of the time.
 
-    By measure: distance, spread, signed, p_wilcoxon, p_permutation. The last one differs from that
-    of a ranking, because the number of permutations does. All features are in random order, and
-    the plan fits the labelled set.
+    By measure: distance, spread, signed, p_wilcoxon, and p_permutation of so many permutations. All
+    features are in random order, and the plan fits the labelled set.
     """
     pairs, (rows,) = _drawn_rows(labelled, [pool], plan)
     n = plan.draws
@@ -188,9 +164,8 @@ def quick_distances(
 def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
     """The distance between disjoint parts of the labelled set, by measure.
 
-    It takes three disjoint parts, where the distance of a pool takes two. The parts of a small
-    labelled set are therefore smaller than the sample size of the ranking, and the floor is a
-    little too high, never too low.
+    It takes three disjoint parts, where the distance of a pool takes two. Those of a small labelled
+    set are smaller than the sample size, and the floor is a little too high, never too low.
     """
     size = min(plan.sample_size, len(labelled) // 3)
     triples = subsets(len(labelled), 3 * size, plan.draws, rng_for(plan.seed, "floor"))
@@ -218,7 +193,7 @@ def p_values(
     return permutation_p(labelled[:most], pool[:most], plan.measures, n_permutations, rng)
 
 
-def _of_draws(inter: Array, intra: Array) -> dict[str, float]:
+def _of_draws(inter: Array, intra: Array) -> dict[str, Any]:
     """What follows from the draws of one pool alone, both of shape (draws,)."""
     apart = np.abs(inter - intra)
     return {

@@ -2,25 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mixmood.core.arrays import Codes
+from mixmood.core.arrays import Codes, Rows
 from mixmood.core.listener import PROBE, Listener
 from mixmood.core.options import DEFAULT_PROBE
-from mixmood.core.records.ranking import LabelledAccuracy, Probe, ShareRecord
+from mixmood.core.records.ranking import LabelledAccuracy, Probe
 from mixmood.core.seeds import rng_for
-from mixmood.data.images.labels import groups_of
+from mixmood.data.images.labels import groups_of, needed_labels
 from mixmood.data.images.pool import Pool
 from mixmood.evidence.accuracy import accuracy_of
 from mixmood.evidence.advice import (
     NO_CLASSES,
     NOT_MEASURED,
     Answer,
-    Nearness,
     PoolAdvice,
     answer,
     is_foreign,
@@ -32,7 +31,7 @@ from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Sample
 from mixmood.jobs.local import checked_jobs
-from mixmood.ranking.certainty import N_POSSIBLE, chances_of_best, rank_intervals
+from mixmood.ranking.certainty import N_POSSIBLE, Place, places
 from mixmood.ranking.distance import Scores
 from mixmood.ranking.plan import RankingPlan
 
@@ -40,20 +39,11 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Place:
-    """A pool's place in the ranking."""
-
-    rank: int
-    p_best: float
-    rank_interval: tuple[int, int]
-
-
-@dataclass(frozen=True)
 class PoolGains:
-    """The pools as far as they were read, and what each is worth; dictionaries by pool name.
+    """The pools as far as they were read, and what each is worth, by name.
 
-    Nothing here depends on distances or on the other pools: the same pool has the same share, gain
-    and advice in `rank`, `filter` and `train`.
+    Nothing depends on distances or on the other pools: the same pool has the same share, gain and
+    advice in `rank`, `filter` and `train`.
     """
 
     labelled: Reading
@@ -64,10 +54,25 @@ class PoolGains:
     """The gains; None without classes."""
     advice: dict[str, PoolAdvice]
     answer: Answer
-    """What to do, for all pools."""
     evidence: LabelledEvidence
     why_no_gain: str | None
     """Why there is no gain although one was asked for; None otherwise."""
+
+    @property
+    def in_order(self) -> tuple[Rows, LabelledEvidence] | None:
+        """The labelled images as `train` and `check` read them: rows in the order of their pool.
+
+        None if no gain was measured.
+        """
+        if not any(self.probes.values()):
+            return None
+        own = self.evidence
+        rows = self.labelled.sample.rows[: len(own.features)]
+        order = np.argsort(rows)
+        groups = None if own.groups is None else own.groups[order]
+        codes = np.asarray(own.codes)[order]
+        listed = replace(own, features=own.features[order], codes=codes, groups=groups)
+        return rows[order], listed
 
     def accuracy(self, views: ViewEvidence | None) -> LabelledAccuracy | None:
         """How often a classifier without a pool is right, as `train` would find it.
@@ -75,28 +80,21 @@ class PoolGains:
         None if no gain was measured. `views` are the labelled images in all views, if the view was
         chosen on all of them.
         """
-        labels, own = self.labelled.pool.labels, self.evidence
-        if labels is None or own.codes is None or not any(self.probes.values()):
+        if self.in_order is None:
             return None
-        order = np.argsort(self.labelled.sample.rows[: len(own.codes)])
-        present, codes = np.unique(own.codes[order], return_inverse=True)
-        groups = None if own.groups is None else own.groups[order]
+        rows, own = self.in_order
+        present, codes = np.unique(np.asarray(own.codes), return_inverse=True)
         trained = train_head(
-            own.features[order],
+            own.features,
             codes,
             len(present),
             None,
             rng_for(own.seed, "head"),
-            groups=groups,
-            views=views if views is not None and len(views.codes) == len(order) else None,
+            groups=own.groups,
+            views=views if views is not None and len(views.codes) == len(rows) else None,
         )
-        names = [labels.names[code] for code in present]
-        return accuracy_of(trained.logits, codes, names, groups)
-
-    @property
-    def shares(self) -> dict[str, ShareRecord | None]:
-        """The useful shares."""
-        return {name: part.share for name, part in self.parts.items()}
+        names = [needed_labels(self.labelled.pool).names[code] for code in present]
+        return accuracy_of(trained.logits, codes, names, own.groups)
 
 
 def gains_of(
@@ -119,28 +117,31 @@ def gains_of(
         labelled = labelled.read_on(MOST_JUDGED, beyond=True)
     members = None if groups is None else groups[labelled.sample.rows]
     evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
-    is_probed = algorithm is not None and evidence.why_no_gain is None
+    why_no_gain = None if algorithm is None else evidence.why_no_gain
+    head = algorithm if why_no_gain is None else None
 
     def each(function: Callable[[str], Result]) -> dict[str, Result]:
         with ThreadPoolExecutor(n_threads) as threads:
             return dict(zip(pools, threads.map(function, pools), strict=True))
 
+    def read_on(name: str, n_images: int) -> None:
+        read[name] = read[name].read_on(n_images, labelled.sample, beyond=True)
+
     read = dict(pools)
     first: dict[str, JudgedPart] = {}
     if algorithm is not None:
-        read = {
-            name: pool.read_on(N_FIRST, labelled.sample, beyond=True) for name, pool in read.items()
-        }
+        for name in pools:
+            read_on(name, N_FIRST)
         first = each(lambda name: evidence.first_part(read[name].features))
-    if is_probed:
+    if head is not None:
         for name, part in first.items():
             if not is_foreign(part.share):
-                read[name] = read[name].read_on(N_POOL, labelled.sample, beyond=True)
+                read_on(name, N_POOL)
     listener.start(PROBE, len(pools))
 
     def of_pool(name: str) -> tuple[JudgedPart, Probe | None]:
         part = evidence.part(read[name].features, first.get(name))
-        probe = evidence.probe(part, algorithm) if algorithm and is_probed else None
+        probe = None if head is None else evidence.probe(part, head)
         listener.advance(PROBE)
         return part, probe
 
@@ -151,12 +152,10 @@ def gains_of(
     advice = {name: evidence.advice(part, probe) for name, (part, probe) in found.items()}
 
     def together(names: tuple[str, ...]) -> Probe:
-        return evidence.probe(evidence.union([parts[name] for name in names]), str(algorithm))
+        return evidence.probe(evidence.union([parts[name] for name in names]), str(head))
 
     why = NO_CLASSES if algorithm is not None and evidence.codes is None else NOT_MEASURED
-    said, why_no_gain = answer(advice, probes, together, why), None
-    if algorithm is not None:
-        why_no_gain = evidence.why_no_gain
+    said = answer(advice, probes, together, why)
     return PoolGains(labelled, read, parts, probes, advice, said, evidence, why_no_gain)
 
 
@@ -199,65 +198,22 @@ def default_gains(
         )
 
 
-@dataclass(frozen=True)
-class JudgedPools:
-    """What the pools of a ranking are worth, how near they are, and their order."""
-
-    gains: PoolGains
-    nearness: dict[str, Nearness]
-    """How each pool relates to the labelled set, by its name."""
-    places: dict[str, Place]
-    """The places in the order `by`, which is "distance" or "gain", by name."""
-    by: str
-
-
-def judge(
-    labelled: Reading,
-    pools: Mapping[str, Reading],
-    scores: Scores,
-    plan: RankingPlan,
-    listener: Listener,
-    n_threads: int,
-    groups: Codes | None = None,
-) -> JudgedPools:
-    """Gains, advice and places of the pools of a ranking; more images are read for the gain."""
-    gains = gains_of(
-        labelled,
-        pools,
-        algorithm=plan.probe_algorithm if plan.probe else None,
-        seed=plan.seed,
-        listener=listener,
-        n_threads=n_threads,
-        groups=groups,
-    )
-    # Where the labels cannot be learnt, gains are noise.
-    is_probed = plan.probe and gains.why_no_gain is None
-    is_by_gain = plan.by == "gain" and is_probed and gains.evidence.folds.is_learnable
-    distances = {name: found[plan.measure] for name, found in scores.pools.items()}
-    by_distance = {n: Place(r.rank, r.p_best, r.rank_interval) for n, r in distances.items()}
-    return JudgedPools(
-        gains,
-        scores.nearness(plan.measure),
-        _by_gain(gains.probes, plan.seed) if is_by_gain else by_distance,
-        "gain" if is_by_gain else "distance",
-    )
-
-
-def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
-    """Places by gain; probabilities are counted in simulated gains.
+def places_of(gains: PoolGains, scores: Scores, plan: RankingPlan) -> tuple[str, dict[str, Place]]:
+    """The order, "gain" or "distance", and the place of each pool in it.
 
     Only the part of the error that differs between pools is simulated: an error that all pools
     share, such as that due to the labelled images, does not change their order.
     """
-    known = {name: probe for name, probe in probes.items() if probe is not None}
-    order = sorted(known, key=lambda name: (-known[name].gain, name))
-    means = np.array([probe.gain for probe in known.values()])
-    errors = np.array([probe.order_error or 0.0 for probe in known.values()])
-    moves = rng_for(seed, "possible gains").standard_normal((len(known), N_POSSIBLE))
-    # The best pool has the smallest value in `chances_of_best`, so gains are negated.
-    possible = -(means[:, None] + errors[:, None] * moves)
-    chances, ranks = chances_of_best(possible), rank_intervals(possible)
-    return {
-        name: Place(order.index(name) + 1, float(chances[k]), (int(ranks[k][0]), int(ranks[k][1])))
-        for k, name in enumerate(known)
-    }
+    known = {name: probe for name, probe in gains.probes.items() if probe is not None}
+    # Where the labels cannot be learnt, gains are noise.
+    if plan.by != "gain" or not known or not gains.evidence.folds.is_learnable:
+        nearest = {name: found[plan.measure] for name, found in scores.pools.items()}
+        return "distance", {
+            name: Place(one.rank, one.p_best, one.rank_interval) for name, one in nearest.items()
+        }
+    # The best pool has the smallest value in `places`, so gains are negated.
+    values = {name: -probe.gain for name, probe in known.items()}
+    errors = np.array([[probe.order_error or 0.0] for probe in known.values()])
+    moves = rng_for(plan.seed, "possible gains").standard_normal((len(known), N_POSSIBLE))
+    means = np.array([*values.values()])[:, None]
+    return "gain", places(values, means - errors * moves)

@@ -18,7 +18,7 @@ from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.distance import score, why_widths_differ
-from mixmood.ranking.judge import judge
+from mixmood.ranking.judge import gains_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
@@ -97,10 +97,17 @@ def rank(
         last = rounds.labelled.sample.last
         scores = score(last, features, used, n_threads, rounds.measured)
         progress.finish("statistics")
-        judged = judge(rounds.labelled, ranked, scores, used, progress, n_threads, groups)
-    situation = Situation(plan, used, backbone, rounds, aside, views)
-    record = ranking_record(judged, scores, situation)
-    return RankedPools(record, judged.gains.labelled, judged.gains.pools)
+        gains = gains_of(
+            rounds.labelled,
+            ranked,
+            algorithm=plan.probe_algorithm if plan.probe else None,
+            seed=plan.seed,
+            listener=progress,
+            n_threads=n_threads,
+            groups=groups,
+        )
+    record = ranking_record(gains, scores, Situation(plan, used, backbone, rounds, aside, views))
+    return RankedPools(record, gains.labelled, gains.pools)
 
 
 def why_not_comparable(labelled: Pool, pool: Pool) -> str | None:

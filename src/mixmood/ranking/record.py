@@ -1,6 +1,6 @@
 """The record of a finished ranking, and its result in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +9,12 @@ from mixmood.core.records.ranking import (
     SCHEMA,
     Candidate,
     LabelledSet,
-    RankedDissimilarity,
     Ranking,
     SetAside,
 )
 from mixmood.core.text import either_form, in_percent, listed
 from mixmood.core.version import __version__
+from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.accuracy import never_predicted_warning
 from mixmood.evidence.advice import Nearness, chance_words, is_foreign
@@ -23,66 +23,51 @@ from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.backbone import Backbone, backbone_entry
 from mixmood.features.reading import Reading
+from mixmood.ranking.certainty import Place
 from mixmood.ranking.distance import Scores
-from mixmood.ranking.judge import JudgedPools, PoolGains
+from mixmood.ranking.judge import PoolGains, places_of
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rounds import Rounds
 
 MOST_NAMED = 5
 """The sentence names at most so many pools; of more, it gives the number."""
 RIVALS_OF_ANOTHER_KIND: dict[Nearness, tuple[str, str]] = {
-    "same": ("and cannot be told apart from the labelled set",) * 2,
-    "different": ("but differs from the labelled set", "but differ from the labelled set"),
-    "nearer": ("but is nearer than chance allows", "but are nearer than chance allows"),
+    "same": (" and cannot be told apart from the labelled set",) * 2,
+    "different": (" but differs from the labelled set", " but differ from the labelled set"),
+    "nearer": (" but is nearer than chance allows", " but are nearer than chance allows"),
 }
 """What is said of rivals that are of another kind than the nearest pool: of one, of several."""
 
 
 def verdict(scores: Scores, measure: str, kinds: Mapping[str, Nearness]) -> str:
-    """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
-    results = {name: found[measure] for name, found in scores.pools.items()}
-    best, *others = sorted(results, key=lambda name: results[name].rank)
-    own = results[best]
-    if not others:
-        return f"{best} {_relation(own, kinds[best])}; no other to compare."
-    if set(kinds.values()) == {"same"}:
-        return (
-            f"None of the {len(results)} pools can be told apart from the labelled set; "
-            f"{best} is the nearest ({chance_words(own.p_best)})."
-        )
-    join = ", but it" if kinds[best] != "same" else " and"
-    chance, relation = chance_words(own.p_best), _relation(own, kinds[best])
-    sentence = f"{best} is the nearest pool ({chance}){join} {relation}"
-    rivals = [name for name in others if results[name].rank_interval[0] == 1]
-    return f"{sentence}{_rivals(kinds[best], rivals, kinds)}."
-
-
-def _relation(result: RankedDissimilarity, kind: Nearness) -> str:
-    """How a pool relates to the labelled set, as the end of a sentence."""
-    if kind == "same":
-        return "cannot be told apart from the labelled set"
-    if kind == "nearer":
-        return "is nearer to the labelled set than chance allows: look for copies"
-    return f"differs from the labelled set (p = {result.p_holm:.2g})"
-
-
-def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness]) -> str:
-    """The end of the sentence: the pools that may be as near as the nearest.
+    """Which pool is the nearest, how sure that is, and whether it differs from the labelled set.
 
     A pool that differs from the labelled set is never called equal to one that does not.
     """
-    alike = [name for name in names if kinds[name] == best]
-    parts = [f"; {_listed(alike)} may be as near"] if alike else []
-    for kind, (one, many) in RIVALS_OF_ANOTHER_KIND.items():
-        found = [name for name in names if kinds[name] == kind != best]
-        if found:
-            parts.append(f"; {_listed(found)} may be as near {one if len(found) == 1 else many}")
-    return "".join(parts)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence, or how many they are."""
-    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} other pools"
+    results = {name: found[measure] for name, found in scores.pools.items()}
+    best, *others = sorted(results, key=lambda name: results[name].rank)
+    own, kind, chance = results[best], kinds[best], chance_words(results[best].p_best)
+    relation = {
+        "same": "cannot be told apart from the labelled set",
+        "nearer": "is nearer to the labelled set than chance allows: look for copies",
+        "different": f"differs from the labelled set (p = {own.p_holm:.2g})",
+    }[kind]
+    if not others:
+        return f"{best} {relation}; no other to compare."
+    if set(kinds.values()) == {"same"}:
+        return (
+            f"None of the {len(results)} pools can be told apart from the labelled set; "
+            f"{best} is the nearest ({chance})."
+        )
+    join = " and" if kind == "same" else ", but it"
+    parts = [f"{best} is the nearest pool ({chance}){join} {relation}"]
+    rivals = [name for name in others if results[name].rank_interval[0] == 1]
+    for other in sorted(RIVALS_OF_ANOTHER_KIND, key=lambda one: one != kind):
+        alike = [name for name in rivals if kinds[name] == other]
+        names = listed(alike) if len(alike) <= MOST_NAMED else f"{len(alike)} other pools"
+        but = either_form(len(alike), *RIVALS_OF_ANOTHER_KIND[other]) if other != kind else ""
+        parts += [f"{names} may be as near{but}"] if alike else []
+    return "; ".join(parts) + "."
 
 
 MOST_CLASSIFIED = 2000
@@ -149,7 +134,6 @@ class Situation:
     used: RankingPlan
     """The plan as it was followed; see `RankingPlan.fitted`."""
     backbone: Backbone | None
-    """The network that computed the features; None if they were given."""
     rounds: Rounds
     set_aside: Mapping[str, str]
     """Pools that could not be ranked, with the reason."""
@@ -157,19 +141,15 @@ class Situation:
     """The labelled images in all views, if one was chosen on all of them."""
 
 
-def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) -> Ranking:
+def ranking_record(gains: PoolGains, scores: Scores, situation: Situation) -> Ranking:
     """The record of a ranking, pools in the order that was asked for."""
-    plan = situation.used
-    labelled, pools = judged.gains.labelled, judged.gains.pools
-    order = sorted(pools, key=lambda name: judged.places[name].rank)
-    labels = labelled.pool.labels
-    classes = None if labels is None else labels.counts()
-    accuracy = judged.gains.accuracy(situation.views)
+    plan, labelled = situation.used, gains.labelled
+    by, places = places_of(gains, scores, plan)
+    nearness = scores.nearness(plan.measure)
+    classes = None if labelled.pool.labels is None else labelled.pool.labels.counts()
+    accuracy = gains.accuracy(situation.views)
     labelled_set = LabelledSet(**labelled.counts, classes=classes, accuracy=accuracy)
-    shares = pool_class_shares(labelled, pools) or {}
-    candidates = tuple(
-        _candidate(name, judged, scores, labelled_set, shares.get(name)) for name in order
-    )
+    candidates = tuple(_candidates(gains, scores, places, nearness, labelled_set))
     return Ranking(
         schema=SCHEMA,
         mixmood=__version__,
@@ -182,53 +162,73 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
         measure=plan.measure,
         candidates=candidates,
         best=candidates[0].name,
-        verdict=verdict(scores, plan.measure, judged.nearness),
+        verdict=verdict(scores, plan.measure, nearness),
         noise_floor=scores.noise_floor,
-        warnings=tuple(
-            f"{labelled.pool.name}: {warning}"
-            for warning in (
-                *labelled.warnings,
-                labelled.pool.why_unlabelled,
-                never_predicted_warning(
-                    accuracy.never_predicted if accuracy else (), classes or {}
-                ),
-                _doubtful(judged.gains),
-            )
-            if warning
-        ),
-        notes=(
-            *_notes(labelled, situation),
-            *_reading_note(pools, scores, situation),
-            *([judged.gains.why_no_gain] if judged.gains.why_no_gain else []),
-        ),
+        warnings=_warnings(gains, labelled_set),
+        notes=tuple(_notes(gains, scores, situation)),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
-        by=judged.by,
-        answer=judged.gains.answer.sentence,
-        union=judged.gains.answer.union,
+        by=by,
+        answer=gains.answer.sentence,
+        union=gains.answer.union,
     )
 
 
-def _doubtful(gains: PoolGains) -> str:
-    """A sentence about the most doubtful labels; empty if there is none, or nothing is known."""
-    pool, evidence = gains.labelled.pool, gains.evidence
-    if pool.labels is None or not any(gains.probes.values()):
-        return ""
-    rows, codes = gains.labelled.sample.rows, np.asarray(evidence.codes)
-    order = np.argsort(rows[: len(codes)])  # as `check` reads them: the folds are the same
-    groups = evidence.groups
-    return doubtful_sentence(
-        evidence.features[order],
-        codes[order],
-        pool.labels.names,
-        lambda row: pool.locate(int(rows[order[row]])),
-        evidence.seed,
-        None if groups is None else groups[order],
-    )
+def _candidates(
+    gains: PoolGains,
+    scores: Scores,
+    places: Mapping[str, Place],
+    nearness: Mapping[str, Nearness],
+    labelled: LabelledSet,
+) -> Iterator[Candidate]:
+    """The results of each pool, in their order."""
+    shares = pool_class_shares(gains.labelled, gains.pools) or {}
+    for name in sorted(gains.pools, key=lambda name: places[name].rank):
+        share, advice, reading = gains.parts[name].share, gains.advice[name], gains.pools[name]
+        classes, mostly = shares.get(name), None
+        # The classes of a foreign pool mean nothing: each image gets the least unlike class.
+        if classes is not None and not is_foreign(share):
+            mostly = one_class_warning(classes, labelled)
+        near = _too_near(scores.copied.get(name, 0.0), nearness[name])
+        yield Candidate(
+            **reading.counts | vars(places[name]) | {"name": name},
+            measures=scores.pools[name],
+            warnings=tuple(filter(None, (*reading.warnings, near, mostly))),
+            classes=classes,
+            useful_share=share,
+            probe=gains.probes[name],
+            advice=advice.word,
+            advice_reason=advice.reason,
+            nearness=nearness[name],
+        )
 
 
-def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
-    """Where the sample size is not the one asked for, and how deep images were scaled."""
-    asked, used = situation.asked, situation.used
+def _warnings(gains: PoolGains, labelled: LabelledSet) -> tuple[str, ...]:
+    """What may be wrong with the labelled images; of doubtful labels, where gains were measured."""
+    pool, doubtful = gains.labelled.pool, ""
+    never = labelled.accuracy.never_predicted if labelled.accuracy else ()
+    if gains.in_order is not None:
+        rows, own = gains.in_order
+        doubtful = doubtful_sentence(
+            own.features,
+            np.asarray(own.codes),
+            needed_labels(pool).names,
+            lambda row: pool.locate(int(rows[row])),
+            own.seed,
+            own.groups,
+        )
+    never_right = never_predicted_warning(never, labelled.classes or {})
+    found = (*gains.labelled.warnings, pool.why_unlabelled, never_right, doubtful)
+    return tuple(f"{pool.name}: {text}" for text in found if text)
+
+
+WORTH_SAYING = 0.75
+"""Early reading is mentioned where at most this share of the images was read."""
+
+
+def _notes(gains: PoolGains, scores: Scores, situation: Situation) -> Iterator[str]:
+    """Where the ranking differs from what was asked for, and how many images were not read."""
+    asked, used, rounds = situation.asked, situation.used, situation.rounds
+    labelled, pools = gains.labelled, gains.pools.values()
     if used.sample_size < asked.sample_size:
         n_labelled = len(labelled.sample)
         is_by_labels = used.sample_size == n_labelled // 2
@@ -238,22 +238,11 @@ def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
             f"The sample size is {used.sample_size} instead of {asked.sample_size}: "
             f"{why if is_by_labels else small}."
         )
-    pool = labelled.pool
-    if isinstance(pool, ImageSource) and (fitted := pool.pixel_range) is not None:
+    if isinstance(labelled.pool, ImageSource) and (fitted := labelled.pool.pixel_range) is not None:
         yield fitted.sentence()
-
-
-WORTH_SAYING = 0.75
-"""Early reading is mentioned where at most this share of the images was read."""
-
-
-def _reading_note(
-    pools: Mapping[str, Reading], scores: Scores, situation: Situation
-) -> Iterator[str]:
-    """How many images were not read, or why all were read."""
-    asked, used, rounds = situation.asked, situation.used, situation.rounds
-    n_read = sum(len(pool.sample) for pool in pools.values())
-    n_all = sum(max(pool.most, len(pool.sample)) for pool in pools.values())
+    n_read = sum(len(pool.sample) for pool in pools)
+    n_all = sum(max(pool.most, len(pool.sample)) for pool in pools)
+    p_best = max(found[used.measure].p_best for found in scores.pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
             f"All images were read: {situation.backbone.name} makes features that depend on the "
@@ -261,53 +250,25 @@ def _reading_note(
         )
     elif rounds.n_done < rounds.n_all and n_read <= WORTH_SAYING * n_all:
         settled = "settle which is the nearest" if len(pools) > 1 else "are enough for one pool"
-        of_pools = either_form(len(pools), "pool", "pools")
         yield (
-            f"Reading stopped early: {n_read:,} images of the {of_pools} "
-            f"instead of {n_all:,} {settled}. Give --until none for all of them."
+            f"Reading stopped early: {n_read:,} images of the "
+            f"{either_form(len(pools), 'pool', 'pools')} instead of {n_all:,} {settled}. Give "
+            "--until none for all of them."
         )
-    elif 1 < rounds.n_all == rounds.n_done and used.until is not None:
-        chances = [found[used.measure].p_best for found in scores.pools.values()]
-        if max(chances) < used.until:
-            yield (
-                "Near tie: it is not clear which pool is the nearest, although all images that "
-                f"could decide it were read ({n_read:,} of {n_all:,})."
-            )
-
-
-def _candidate(
-    name: str,
-    judged: JudgedPools,
-    scores: Scores,
-    labelled: LabelledSet,
-    classes: dict[str, float] | None,
-) -> Candidate:
-    gains, nearness = judged.gains, judged.nearness[name]
-    share, advice = gains.parts[name].share, gains.advice[name]
-    warnings = [*gains.pools[name].warnings, *_too_near(scores.copied.get(name, 0.0), nearness)]
-    # The classes of a foreign pool mean nothing: each image gets the least unlike class.
-    if classes is not None and not is_foreign(share):
-        warning = one_class_warning(classes, labelled)
-        warnings += [warning] if warning else []
-    return Candidate(
-        **gains.pools[name].counts | vars(judged.places[name]) | {"name": name},
-        measures=scores.pools[name],
-        warnings=tuple(warnings),
-        classes=classes,
-        useful_share=share,
-        probe=gains.probes[name],
-        advice=advice.word,
-        advice_reason=advice.reason,
-        nearness=nearness,
-    )
-
-
-def _too_near(copied: float, nearness: Nearness) -> Iterator[str]:
-    """A warning where a pool holds near copies, or is nearer than chance allows."""
-    if copied >= MANY_COPIES:
+    elif 1 < rounds.n_all == rounds.n_done and p_best < (used.until or 0):
         yield (
+            "Near tie: it is not clear which pool is the nearest, although all images that could "
+            f"decide it were read ({n_read:,} of {n_all:,})."
+        )
+    if gains.why_no_gain is not None:
+        yield gains.why_no_gain
+
+
+def _too_near(copied: float, nearness: Nearness) -> str:
+    """A warning where a pool holds near copies, or is nearer than chance allows; else nothing."""
+    if copied >= MANY_COPIES:
+        return (
             f"{in_percent(copied)} of it are near copies of labelled images, such as other sizes "
             "or encodings of them: they teach nothing new."
         )
-    elif nearness == "nearer":
-        yield TOO_NEAR
+    return TOO_NEAR if nearness == "nearer" else ""
