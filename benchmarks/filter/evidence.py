@@ -26,9 +26,10 @@ from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.labelled import judged_part
-from mixmood.evidence.share import auc, share_of_fit
+from mixmood.evidence.share import auc, near_auroc, share_of_fit
 from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS
+from mixmood.scores.fitting import compared_rows
 from mixmood.scores.registry import SCORES, fit_score
 from mixmood.selection.scorer import fit_filter
 
@@ -135,7 +136,9 @@ def share(folder: Path, part: str, seeds: range) -> None:
                 rng = rng_for(seed, "share", task, source)
                 found = share_of_fit(drawn.labelled, drawn.pool, rng, labels=drawn.labels)[0]
                 numbers = [found.share, *found.interval, float(found.is_trustworthy)]
-                numbers.append(np.nan if found.near_auroc is None else found.near_auroc)
+                rows = compared_rows(drawn.labelled, drawn.pool)
+                auroc = near_auroc(rows, drawn.labels, rng, SCORES[DEFAULT_SCORE].fit)
+                numbers.append(np.nan if auroc is None else auroc)
                 words = dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True))
                 file.add(**key, **words, view=drawn.view)
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from mixmood.core.files import data_frame
 from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
 from mixmood.core.records import labelling as records
-from mixmood.core.records.ranking import ShareRecord, Union
+from mixmood.core.records.ranking import Union
 from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import LABELS_FILE, needed_labels
@@ -219,7 +219,7 @@ def _asked_pools(
         share = None if part is None else part.share
         if share is None or plan.labels:
             # With labels of chosen images, that of `rank` is too low. The filter is fitted without.
-            share = ShareRecord(*astuple(one.scorer.filter.useful)[:4])
+            share = one.scorer.filter.useful
         word, gain = advice.word if advice else "unsure", probe.gain if probe else None
         sizes = (len(one.pool), len(one.useful), n_proposed[name])
         pools.append(records.AskedPool(name, *sizes, share, word, gain))

@@ -59,11 +59,11 @@ class JudgedPart:
 def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) -> JudgedPart:
     """All of these pool images, which are in random order, with their share and chances."""
     try:
-        found, useful = share_and_chances(labelled, pool, rng_for(seed, "share", POOL), codes)
+        return JudgedPart(
+            pool, *share_and_chances(labelled, pool, rng_for(seed, "share", POOL), codes)
+        )
     except InputError:
         return JudgedPart(pool, None, np.ones(len(pool)))
-    record = ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)
-    return JudgedPart(pool, record, useful)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from scipy.special import ndtr, ndtri, softmax
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.text import counted, in_percent
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
@@ -38,13 +39,11 @@ from mixmood.scores.fitting import (
 )
 from mixmood.scores.registry import FittedScore, score_family
 
-MOST_FITTED = 2000
-MOST_FITTED_POOL = 1000
-"""The largest number of pool rows in a fit. The standard error of a share is then up to 0.02, less
-than that from 60 labelled images."""
-FEWEST_LABELLED = 20
-"""With fewer labelled or pool images the interval is 0 to 1, and a note says why."""
-FEWEST_POOL = 50
+MOST_FITTED, MOST_FITTED_POOL = 2000, 1000
+"""The largest numbers of labelled and of pool rows in a fit. The standard error of a share is then
+up to 0.02, less than that from 60 labelled images."""
+FEWEST_LABELLED, FEWEST_POOL = 20, 50
+"""With fewer images the interval is 0 to 1, and a note says why."""
 WIDTH = 2.5
 """Standard errors on each side of the interval: more than 1.96, because the model is not exact."""
 CLEAR = 1.5
@@ -64,11 +63,10 @@ TOLERANCE = 0.2
 """Fits whose squared error is larger by at most this, divided by the number of labelled images,
 count as equally good. On development tasks 0 to 0.8 move the mean error from 0.040 to 0.039 for
 near sources and from 0.025 to 0.021 for far ones, and the bias by 0.02."""
-FEWEST_CLASSES = 3
-MOST_CLASSES = 10
-"""With more classes, a random choice of this many is tried."""
+FEWEST_CLASSES, MOST_CLASSES = 3, 10
+"""Trials need so many classes; with more than the second number, a random choice is tried."""
 POOL_ROWS = 500
-"""The largest number of pool rows in a trial, to limit the time: each trial is a fit."""
+"""The largest number of pool rows in a trial: each trial is a fit."""
 TRUSTED_AUROC = 0.8
 """Below it, many near foreign images are counted as useful."""
 NEAREST, FARTHEST = 0.8, 1.3
@@ -85,48 +83,25 @@ PRIOR_IMAGES = 20
 
 @dataclass(frozen=True)
 class MixtureShare:
-    """An estimate of the share, and its standard error."""
+    """An estimate of the share, its standard error, and the estimate at the least separation."""
 
     share: float
     error: float
     least: float
-    """The estimate at the smallest separation of foreign and useful images in the model."""
-
-
-@dataclass(frozen=True)
-class UsefulShare:
-    """The estimated useful share of a pool, and how far it can be relied on."""
-
-    share: float
-    interval: tuple[float, float]
-    """About 95 %, from leaving images out; wider if near foreign classes could go unnoticed."""
-    is_trustworthy: bool
-    """Whether a test with the labelled classes shows that near foreign images would be noticed.
-
-    For far sources the share is right either way. On report tasks with near sources the interval
-    contained the true share in 96 % of the trustworthy cases, and in all of the others.
-    """
-    note: str
-    """Why the share is not trustworthy, in a sentence; empty if it is."""
-    near_auroc: float | None
-    """The AUROC with which a labelled class is found as a foreign one; None if not tested."""
-    class_shares: tuple[float, ...] | None
-    """Shares of the classes (sorted) among typical pool images; None without labels."""
 
 
 def share_and_chances(
     labelled: Array, pool: Array, rng: np.random.Generator, labels: Codes | None
-) -> tuple[UsefulShare, Array]:
+) -> tuple[ShareRecord, Array]:
     """The useful share, and the chance of each pool image to be useful, shape (m,).
 
     By Bayes' rule the chance is share * f(score) / g(score), with f the density of the labelled
     scores and g that of the pool, and it never falls as the score rises.
     """
     found, fit = share_of_fit(labelled, pool, rng, labels=labels)
-    # A part of a large pool is enough for the fit; the others are scored by it.
-    is_whole = len(fit.pool) == len(pool)
-    scorer = FittedScore(DEFAULT_SCORE, fit, labelled.shape[1])
-    scores = fit.pool if is_whole else scorer.score(pool)
+    scores = fit.pool
+    if len(scores) < len(pool):  # a part of a large pool is enough for the fit
+        scores = FittedScore(DEFAULT_SCORE, fit, labelled.shape[1]).score(pool)
     return found, np.interp(scores, *useful_chances(found.share, fit))
 
 
@@ -149,7 +124,7 @@ def share_of_fit(
     *,
     labels: Codes | None = None,
     family: str = DEFAULT_SCORE,
-) -> tuple[UsefulShare, Fit]:
+) -> tuple[ShareRecord, Fit]:
     """The useful share of a pool, and the fit that it is estimated from.
 
     A cross-fitted score separates labelled from pool images; the useful part of the pool is the
@@ -157,6 +132,10 @@ def share_of_fit(
     which shows how near foreign images may be. Classes may have other shares in the pool than among
     the labelled images: the score is also fitted with labelled images weighted to the shares found
     in the pool, and the larger estimate, and its fit, are used if the difference is clear.
+
+    For far sources the share is right even if it is not trustworthy. On report tasks with near
+    sources the interval contained the true share in 96 % of the trustworthy cases, and in all of
+    the others.
 
     Args:
         labelled: Shape (n, d); of more than 2000 rows a random part is used.
@@ -166,9 +145,9 @@ def share_of_fit(
         family: A cross-fitted score, "classifier" or "combined".
     """
     labelled, pool = checked_sets(labelled, pool, labels)
-    own = random_part(len(labelled), MOST_FITTED, rng)
+    own = _random_part(len(labelled), MOST_FITTED, rng)
     labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
-    pool = pool[random_part(len(pool), MOST_FITTED_POOL, rng)]
+    pool = pool[_random_part(len(pool), MOST_FITTED_POOL, rng)]
     rows, score = compared_rows(labelled, pool), score_family(family)
     if not score.is_cross_fitted:
         raise OptionError(
@@ -178,10 +157,9 @@ def share_of_fit(
     near = None if labels is None else near_auroc(rows, labels, rng, score.fit)
     least = least_separation(near)
     estimate = mixture_share(fit.labelled, fit.pool, rng, least_separation=least)
-    shares, highest = None, 0.0
+    highest = 0.0
     if labels is not None and len(np.unique(labels)) > 1:
-        shares = _typical_class_shares(labelled, labels, pool, fit)
-        importance = _importance(labels, shares)
+        importance = _importance(labelled, labels, pool, fit)
         weighted = score.fit(rows, labels, importance)
         other = mixture_share(
             weighted.labelled, weighted.pool, rng, least_separation=least, importance=importance
@@ -191,32 +169,28 @@ def share_of_fit(
         highest = other.share
         if other.share > estimate.share + CLEAR * max(estimate.error, other.error):
             fit, estimate = weighted, other
-    return _described(estimate, near, len(labelled), len(pool), shares, highest), fit
+    return _described(estimate, near, len(labelled), len(pool), highest), fit
 
 
-def _typical_class_shares(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
-    """Class shares among the pool images that score as high as 95 % of the labelled ones.
+def _importance(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
+    """The weight of each labelled image, by the shares of classes among typical pool images.
 
-    The threshold is low on purpose: a class that is more common in the pool than among the labelled
-    images scores too low, since it helps to recognise the pool. The threshold still leaves out most
-    near foreign images. A k-NN threshold on raw features does not, and they distort the shares.
+    These score as high as 95 % of the labelled ones. The threshold is low on purpose: a class that
+    is more common in the pool than among the labelled images scores too low, since it helps to
+    recognise the pool. It still leaves out most near foreign images. A k-NN threshold on raw
+    features does not, and they distort the shares.
     """
     is_typical = fit.pool >= typical_threshold(fit.labelled, TYPICAL)
-    sizes = np.unique(labels, return_counts=True)[1]
-    chances = class_probabilities(labelled, labels, pool[is_typical])
-    return class_shares(chances, sizes / sizes.sum())
-
-
-def _importance(labels: Codes, shares: Array) -> Array:
     codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
-    ratios = shares / (sizes / sizes.sum())
+    prior = sizes / sizes.sum()
+    shares = class_shares(class_probabilities(labelled, labels, pool[is_typical]), prior)
     # Limited: a few images must not represent a large part of the pool, and none has weight 0.
-    return np.asarray(np.clip(ratios, LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT)[codes])
+    return np.asarray(np.clip(shares / prior, LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT)[codes])
 
 
 def _described(
-    estimate: MixtureShare, near: float | None, n: int, m: int, shares: Array | None, highest: float
-) -> UsefulShare:
+    estimate: MixtureShare, near: float | None, n: int, m: int, highest: float
+) -> ShareRecord:
     """The share with its interval, which reaches at least to `highest`."""
     # The second term is the effect of one labelled and one pool image: a lower limit of the error.
     margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
@@ -241,8 +215,7 @@ def _described(
             f"partly count as useful: in {in_percent(1 - near)} of the cases they score above a "
             "labelled image."
         )
-    of_classes = None if shares is None else tuple(map(float, shares))
-    return UsefulShare(estimate.share, (low, high), note == "", note, near, of_classes)
+    return ShareRecord(estimate.share, (low, high), note == "", note)
 
 
 def _below(pool: Array, thresholds: Array) -> Array:
@@ -268,10 +241,8 @@ def pool_above(labelled: Array, pool: Array, importance: Array | None = None) ->
     return 1 - _below(pool, np.interp(LEVELS, above[::-1], labelled[order][::-1]))
 
 
-_SEPARATION_OF, _SPREAD_OF = (
-    np.repeat(SEPARATIONS, len(SPREADS)),
-    np.tile(SPREADS, len(SEPARATIONS)),
-)
+_SEPARATION_OF = np.repeat(SEPARATIONS, len(SPREADS))
+_SPREAD_OF = np.tile(SPREADS, len(SEPARATIONS))
 _SHIFTS = _SEPARATION_OF * np.sqrt((1 + _SPREAD_OF**2) / 2)
 _CURVES = ndtr(_SPREAD_OF[:, None] * ndtri(LEVELS) - _SHIFTS[:, None])
 """A curve for each separation and spread."""
@@ -289,8 +260,7 @@ def binormal_share(
     """
     is_allowed = min(least_separation, SEPARATIONS[-1]) <= _SEPARATION_OF + 1e-9
     curves = _CURVES[is_allowed]
-    misses = pool_above(labelled, pool, importance) - curves
-    slopes = LEVELS - curves
+    misses, slopes = pool_above(labelled, pool, importance) - curves, LEVELS - curves
     shares = np.clip((slopes * misses) @ _WEIGHTS / ((slopes**2) @ _WEIGHTS), 0.0, 1.0)
     errors = (misses - shares[:, None] * slopes) ** 2 @ _WEIGHTS
     is_as_good = errors <= errors.min() + TOLERANCE / len(labelled)
@@ -329,9 +299,9 @@ def near_auroc(
 ) -> float | None:
     """The mean AUROC with which a labelled class is found when it is treated as foreign.
 
-    The class is moved to the pool, where it is then a foreign class, and the score is fitted with
-    the remaining classes. AUROC: the probability that an image of these scores above one of the
-    moved class. None with fewer than three classes of two images or more.
+    The class is moved to the pool, and the score is fitted with the remaining classes. AUROC: the
+    probability that an image of these scores above one of the moved class. None with fewer than
+    three classes of two images or more.
     """
     classes, sizes = np.unique(labels, return_counts=True)
     usable = classes[sizes >= 2]
@@ -417,12 +387,6 @@ def class_shares(probabilities: Array, prior: Array) -> NDArray[np.float64]:
     return np.asarray(shares)
 
 
-def random_part(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """All rows if there are at most `most`, else `most` random ones, in order.
-
-    >>> random_part(3, 5, np.random.default_rng(0)).tolist()
-    [0, 1, 2]
-    """
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.sort(rng.permutation(n_rows)[:most])
+def _random_part(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """All rows if there are at most `most`, else `most` random ones, in order."""
+    return np.arange(n_rows) if n_rows <= most else np.sort(rng.permutation(n_rows)[:most])

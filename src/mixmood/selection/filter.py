@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import OptionError
 from mixmood.core.records.filtering import SCHEMA, Filtering
-from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.text import counted
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, NONE
@@ -292,7 +291,7 @@ def describe(
 ) -> Filtering:
     """The record of a filtered pool."""
     plan, scorer, is_kept = job.plan, job.scorer, decided.is_kept
-    useful, own = scorer.filter.useful, scorer.filter.score.fit.labelled
+    own = scorer.filter.score.fit.labelled
     least = float(decided.scores[is_kept].min()) if is_kept.any() else None
     counts = np.bincount(decided.reasons, minlength=len(REASONS)).tolist()
     classes = None
@@ -315,7 +314,7 @@ def describe(
         n_kept=counts[KEPT],
         n_unreadable=counts[UNREADABLE],
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
-        useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
+        useful_share=scorer.filter.useful,
         classes=classes,
         probe=None,
         backbone=backbone_entry(job.extractor.backbone),

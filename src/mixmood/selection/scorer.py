@@ -1,7 +1,7 @@
 """How a filter is fitted, scores images, and is saved as plain arrays."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -18,7 +18,7 @@ from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, Labels, Pool
-from mixmood.evidence.share import UsefulShare, share_of_fit
+from mixmood.evidence.share import share_of_fit
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.view import LAST
@@ -43,7 +43,7 @@ class FittedFilter:
     """A fitted filter, made of plain arrays."""
 
     score: FittedScore
-    useful: UsefulShare
+    useful: ShareRecord
     threshold: float
     """Of `--keep auto`: infinite if nothing is useful, minus infinity if everything is."""
     labelled: Array  # unit rows of the labelled images, shape (n, d), to find the nearest one
@@ -82,7 +82,7 @@ def restored_filter(facts: dict[str, Any], arrays: FitArrays) -> FittedFilter:
     """The filter from its facts and arrays; refuse others."""
     fit = {name[6:]: arrays[name] for name in arrays if name.startswith("score_")}
     score = restored_score(str(facts["family"]), int(facts["width"]), fit)
-    useful = TypeAdapter(UsefulShare).validate_python(facts["useful"])
+    useful = TypeAdapter(ShareRecord).validate_python(facts["useful"])
     rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
     centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
     return FittedFilter(score, useful, float(facts["threshold"]), rows, centre)
@@ -106,9 +106,8 @@ def fit_filter(
     # The useful share needs a cross-fitted score; for other scores the default one estimates it.
     is_cross_fitted = score_family(family).is_cross_fitted
     share_family = family if is_cross_fitted else DEFAULT_SCORE
-    useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
-    if known is not None:
-        useful = replace(useful, **asdict(known))
+    share, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
+    useful = share if known is None else known
     score = FittedScore(family, fit, own.shape[1])
     if not is_cross_fitted:
         score = fit_score(own, rows, labels, family)
