@@ -15,8 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 import mixmood
-from mixmood.evidence.accuracy import all_logits
+from mixmood.evidence.accuracy import fit_in_parts
 from mixmood.heads import HEADS
+from mixmood.heads.problem import directions, head_problem
 from mixmood.numerics.folds import repeated_folds, training_weights
 
 N_LABELLED, N_POOL, N_SMALL_POOL, WIDTH, N_CLASSES = 60, 3000, 1000, 1280, 5
@@ -46,8 +47,10 @@ def main() -> None:
     weights, _ = training_weights(repeated_folds(codes, 5, 4, np.random.default_rng(0)))
     for name, head in HEADS.items():
         elapsed_s = seconds(
-            lambda heads={name: head}: all_logits(
-                heads, features, codes, N_CLASSES, pool, weights, np.random.default_rng(0)
+            lambda head=head: fit_in_parts(
+                head,
+                head_problem(features, codes, N_CLASSES, pool, weights),
+                directions(features),
             )
         )
         print(f"20 fits, pool of {N_POOL}: {name:13} {elapsed_s:.2f} s")

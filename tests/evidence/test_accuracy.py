@@ -4,7 +4,7 @@ import pytest
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.evidence.accuracy import all_logits, keep_threshold, nested_plan, right_by_image
 from mixmood.heads import HEADS
-from mixmood.heads.problem import head_problem
+from mixmood.heads.problem import directions, head_problem
 from mixmood.numerics.folds import repeated_folds
 
 
@@ -22,7 +22,8 @@ def all_heads():
 
 def logits_of(features, codes, pool, folds, heads=None):
     plan, rng = nested_plan(folds, with_pairs=False), np.random.default_rng(7)
-    _, logits = all_logits(heads or all_heads(), features, codes, 3, pool, plan.weights, rng)
+    problem = head_problem(features, codes, 3, pool, plan.weights)
+    _, logits = all_logits(heads or all_heads(), problem, directions(features), rng)
     return {name: plan.out_of_fold(one) for name, one in logits.items()}
 
 

@@ -12,7 +12,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import LabelledAccuracy
 from mixmood.core.text import counted, either_form, listed
-from mixmood.heads.problem import Head, HeadProblem, LinearHead, directions, head_problem
+from mixmood.heads.problem import Head, HeadProblem, LinearHead
 from mixmood.numerics.checks import check_setting
 from mixmood.numerics.folds import Folds
 
@@ -34,12 +34,8 @@ def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> 
 
     The error is that of a ratio of sums over groups. With one group it is infinite.
     """
-    members = (
-        np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    )
-    counts = np.bincount(members).astype(float)
-    sums = np.zeros(len(counts))
-    np.add.at(sums, members, values)
+    own = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    counts, sums = np.bincount(own).astype(float), np.bincount(own, values)
     mean, n_groups = float(sums.sum() / counts.sum()), len(sums)
     if n_groups < 2:
         return mean, np.inf
@@ -52,10 +48,9 @@ def accuracy_interval(
 ) -> Estimate:
     """The mean of `right`, one share between 0 and 1 for each image, with Wilson's interval.
 
-    Wilson's interval stays between 0 and 1 and keeps a width if all images are right. Groups whose
-    images are right or wrong together make it wider: n is then the number of independent images
-    that would have the same standard error. `spread` multiplies the standard error of independent
-    images.
+    It stays between 0 and 1 and keeps a width if all images are right. Groups whose images are
+    right or wrong together make it wider: n is then the number of independent images that would
+    have the same standard error, which `spread` multiplies.
 
     >>> round(accuracy_interval(np.ones(16)).low, 3)
     0.806
@@ -93,44 +88,22 @@ labels, in the chosen view) contain the accuracy on test images: 96 % do; with 1
 
 
 def all_logits(
-    heads: Mapping[str, Head],
-    features: Array,
-    codes: NDArray[np.integer],
-    n_classes: int,
-    pool: Array | None,
-    weights: NDArray[np.float64],
-    rng: np.random.Generator,
-    useful: Array | None = None,
+    heads: Mapping[str, Head], problem: HeadProblem, rows: Array, rng: np.random.Generator
 ) -> tuple[dict[str, LinearHead], dict[str, Array]]:
-    """Each head fitted to the first problem, and its logits for every labelled row, (B, n, k).
-
-    All problems are fitted at once. Every head has its own random numbers, which do not depend on
-    the other heads. Rows that are held out are not added to the pool.
-
-    Args:
-        heads: The heads to fit; `{"supervised": HEADS["supervised"]}` is the baseline.
-        features: Of the labelled images, shape (n, d); `codes` are their classes.
-        n_classes: How many classes there are.
-        pool: Of the unlabelled images, shape (m, d); none if None.
-        weights: 1 where a row trains, shape (B, n), such as those of a `NestedPlan`.
-        rng: Decides every random choice.
-        useful: The chance of each pool image to be useful, shape (m,); 1 if None.
-    """
-    problem = head_problem(features, codes, n_classes, pool, weights, useful)
-    rows, seed = directions(features), int(rng.integers(2**63))
-    first, logits = {}, {}
+    """The `fit_in_parts` of each head, whose random numbers do not depend on the other heads."""
+    seed, first, logits = int(rng.integers(2**63)), {}, {}
     for name, head in heads.items():
-        seeds = [seed, *name.encode()]
-        first[name], logits[name] = fit_in_parts(head, problem, rows, seeds)
+        first[name], logits[name] = fit_in_parts(head, problem, rows, [seed, *name.encode()])
     return first, logits
 
 
 def fit_in_parts(
-    head: Head, problem: HeadProblem, rows: Array, seed: int | Sequence[int]
+    head: Head, problem: HeadProblem, rows: Array, seed: int | Sequence[int] = 0
 ) -> tuple[LinearHead, Array]:
     """The head of the first problem, and the logits of some rows by all heads, shape (B, n, k).
 
-    Of many problems so few are fitted at once that their arrays fit into memory.
+    Of many problems so few are fitted at once that their arrays fit into memory. `rows` are
+    directions of features.
     """
     own, pool = problem.labelled, problem.pool
     size = max(1, LARGEST // ((len(own.rows) + len(pool) + pool.shape[1]) * own.n_classes))
@@ -145,10 +118,7 @@ def fit_in_parts(
 
 
 def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
-    """The share of repeats in which each held-out row was classified correctly, shape (n,).
-
-    NaN for rows that were never held out.
-    """
+    """The share of repeats in which each row was classified correctly, (n,); NaN if never seen."""
     is_seen = np.isfinite(logits).all(axis=(0, 2))
     right = np.full(len(codes), np.nan)
     right[is_seen] = (logits[:, is_seen].argmax(axis=2) == codes[is_seen]).mean(axis=0)
@@ -158,7 +128,7 @@ def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
 def held_out_accuracy(
     logits: Array, codes: NDArray[np.integer], groups: NDArray[np.integer] | None
 ) -> Estimate:
-    """The accuracy on rows that were held out, with its interval; other rows do not count."""
+    """The accuracy on rows that were held out, with its interval."""
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)
     return accuracy_interval(right[seen], None if groups is None else groups[seen], SPREAD)
@@ -172,8 +142,7 @@ def accuracy_of(
 ) -> LabelledAccuracy | None:
     """How often heads are right on held-out rows, and on each class; None if no row was held out.
 
-    `logits`, shape (repeats, n, k), are NaN for rows that were never held out; `names` are those
-    of the classes.
+    `logits`, shape (repeats, n, k), are NaN for rows that were never held out.
     """
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)
@@ -213,7 +182,6 @@ class NestedPlan:
     """Rows that train in each fit: all rows first, then each outer fold out, then each pair out."""
 
     folds: Folds
-    """Shape (repeats, n)."""
     weights: NDArray[np.float64]
     """Shape (B, n), 1 where a row trains."""
     outer: dict[tuple[int, int], int]
@@ -259,9 +227,8 @@ def keep_threshold(values: Array, share: float = 0.95) -> float:
     """The value below which the answer for an image is "none of these".
 
     At least `share` of new images like the labelled ones reach it. `values` say how typical each
-    labelled image is (a confidence or a similarity), each found without that image; NaN is ignored.
-    The threshold is the floor((n + 1) (1 - share))-th smallest of them. With too few images for a
-    guarantee it is 0.
+    labelled image is, each found without that image; NaN is ignored. The threshold is the
+    floor((n + 1) (1 - share))-th smallest of them. With too few images for a guarantee it is 0.
 
     Source: Vovk et al., "Algorithmic learning in a random world", 2005 (split conformal).
 

@@ -17,9 +17,8 @@ from mixmood.evidence.accuracy import (
     right_by_image,
 )
 from mixmood.evidence.view import BASE, FEW, N_FOLDS, N_REPEATS, ViewEvidence
-from mixmood.heads.problem import LinearHead, check_labelled, work_of
+from mixmood.heads.problem import LinearHead, directions, head_problem, work_of
 from mixmood.heads.registry import HEADS, head_named
-from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import NEVER, Folds, repeated_folds
 from mixmood.numerics.logistic import fit_temperature
 
@@ -58,9 +57,7 @@ def train_head(
     groups: NDArray[np.integer] | None = None,
     views: ViewEvidence | None = None,
 ) -> TrainedHead:
-    """A head on all labelled rows, with its cross-validated accuracy.
-
-    All fits, the final one included, are made at once.
+    """A head on all labelled rows, with its cross-validated accuracy; all fits are made at once.
 
     Args:
         features: Of the labelled images, shape (n, d); `codes` are their classes, 0 and up.
@@ -74,33 +71,29 @@ def train_head(
             among them: its folds are used, and no fold takes part in the choice of the view by
             which it is judged.
     """
-    check_labelled(features, codes, n_classes)
-    checked_features(features[:0] if pool is None else pool, "The pool", features.shape[1])
     n_pool = 0 if pool is None else len(pool)
     uses_pool = head_named(algorithm).uses_pool and n_pool > 0
-    names = (BASE, algorithm) if uses_pool else (algorithm,)
-    work = work_of(features, n_classes)
-    folds, why_not = _folds(work, codes, rng, groups)
+    folds, why_not = _folds(work_of(features, n_classes), codes, rng, groups)
     folds = folds if views is None or why_not else views.folds
     plan = nested_plan(folds, with_pairs=False)
-    heads = {name: HEADS[name] for name in (names[-1:] if why_not else names)}
-    fitted, logits = all_logits(heads, features, codes, n_classes, pool, plan.weights, rng, useful)
+    problem = head_problem(features, codes, n_classes, pool, plan.weights, useful)
+    names = (BASE, algorithm) if uses_pool and not why_not else (algorithm,)
+    heads = {name: HEADS[name] for name in names}
+    fitted, logits = all_logits(heads, problem, directions(features), rng)
     outside = {name: plan.out_of_fold(one) for name, one in logits.items()}
+    own = outside[algorithm]
     if why_not:
-        head = fitted[algorithm]
-        return TrainedHead(algorithm, head, None, None, outside[algorithm], fitted, why_not)
-    judged = outside[algorithm] if views is None else views.nested_logits(outside[algorithm])
-    finals = {}
-    for name, head in fitted.items():
-        seen = np.isfinite(outside[name]).all(axis=(0, 2))
-        temperature = fit_temperature(outside[name][:, seen], codes[seen])
-        finals[name] = replace(head, temperature=temperature)
+        return TrainedHead(algorithm, fitted[algorithm], None, None, own, fitted, why_not)
+    judged = own if views is None else views.nested_logits(own)
+    seen = np.isfinite(own).all(axis=(0, 2))
+    finals = {
+        name: replace(head, temperature=fit_temperature(outside[name][:, seen], codes[seen]))
+        for name, head in fitted.items()
+    }
     gain = None
     if uses_pool:
-        right = {name: right_by_image(one, codes) for name, one in outside.items()}
-        seen = np.isfinite(right[BASE])
-        own_groups = None if groups is None else groups[seen]
-        gain = difference_interval((right[algorithm] - right[BASE])[seen], own_groups)
+        right, before = (right_by_image(outside[name], codes)[seen] for name in (algorithm, BASE))
+        gain = difference_interval(right - before, None if groups is None else groups[seen])
     reason = _reason(algorithm, gain, n_pool)
     accuracy = held_out_accuracy(judged, codes, groups)
     return TrainedHead(algorithm, finals[algorithm], accuracy, gain, judged, finals, reason)

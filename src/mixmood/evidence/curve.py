@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mixmood.core.arrays import Codes
-from mixmood.evidence.accuracy import all_logits
+from mixmood.evidence.accuracy import fit_in_parts
 from mixmood.evidence.gain import LabelledFolds
+from mixmood.heads.linear import directions
+from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.folds import training_weights
 
@@ -89,12 +91,11 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))
     weights, held_out = training_weights(labelled.folds[:1])
-    codes, head = labelled.codes, {"supervised": HEADS["supervised"]}
+    codes = labelled.codes
     thinned = np.stack([_thinned(one, codes, share, rng) for share in SHARES for one in weights])
-    _, logits = all_logits(
-        head, labelled.features, codes, labelled.n_classes, None, thinned, np.random.default_rng(0)
-    )
-    is_right = (logits["supervised"].argmax(axis=2) == codes).reshape(len(SHARES), *held_out.shape)
+    problem = head_problem(labelled.features, codes, labelled.n_classes, weights=thinned)
+    logits = fit_in_parts(HEADS["supervised"], problem, directions(labelled.features))[1]
+    is_right = (logits.argmax(axis=2) == codes).reshape(len(SHARES), *held_out.shape)
     table = np.where(held_out, is_right, np.nan)
     by_share = np.log(thinned.sum(axis=1)).reshape(len(SHARES), -1).mean(axis=1)
     # Each image is held out once at each share: a line is fitted to each, then averaged.

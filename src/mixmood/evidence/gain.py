@@ -1,6 +1,6 @@
 """How much a pool changes the accuracy: what is measured, and the gain that is expected from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import erf, hypot, sqrt
 
@@ -15,7 +15,7 @@ from mixmood.numerics.logistic import fit_temperature, log_likelihood
 
 N_FOLDS = 5
 N_PARTS = 2
-"""A pool is divided into so many parts; each is probed with its own folds and training."""
+"""Parts of a pool; each is probed with its own folds and training."""
 N_PART = 500
 """Pool images in a part. The number is fixed, so that reading more does not change the result.
 
@@ -35,20 +35,17 @@ class LabelledFolds:
     """Labelled images with their folds and the out-of-fold predictions of the supervised head."""
 
     features: Array
-    """Shape (n, d)."""
     codes: Codes
     n_classes: int
     groups: Codes
-    """The group of each image, shape (n,)."""
     folds: Folds
     """One division into folds for each part of a pool, shape (parts, n)."""
     problems: tuple[HeadProblem, ...]
-    """The fitting problem of each part, without a pool yet: the supervised heads are fitted once
-    and used for all pools."""
+    """Of each part, without a pool yet: the supervised heads are fitted once for all pools."""
     p_right: Array
     """Calibrated probability of the right class, shape (parts, n); NaN if never held out."""
     is_right: Array
-    """1 if the predicted class is the right one, else 0; the same shape."""
+    """1 if the right class is predicted, else 0; the same shape."""
 
     @property
     def accuracy(self) -> float:
@@ -79,7 +76,7 @@ class PoolEffect:
     accuracy: float
     """Mean change of the share of right predictions."""
     n_held_out: int | None = None
-    """How many labelled images were held out; None if that was not recorded."""
+    """None if it was not recorded."""
 
 
 def labelled_folds(
@@ -100,13 +97,8 @@ def labelled_folds(
         head_problem(features, codes, n_classes, None, training_weights(row[None])[0])
         for row in folds
     )
-    rows = directions(features)
-    found = [
-        _predicted(HEADS["supervised"], problem, rows, codes, row, rng)
-        for problem, row in zip(problems, folds, strict=True)
-    ]
-    p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
-    return LabelledFolds(features, codes, n_classes, members, folds, problems, p_right, is_right)
+    found = _predicted(HEADS["supervised"], problems, features, codes, folds, rng)
+    return LabelledFolds(features, codes, n_classes, members, folds, problems, *found)
 
 
 def pool_effect(
@@ -118,22 +110,14 @@ def pool_effect(
 ) -> PoolEffect:
     """The change from the supervised head to a head that also uses the pool, on the same folds.
 
-    Args:
-        labelled: The labelled images, with the predictions of the supervised head.
-        pool: Pool images in random order, shape (m, d); the first N_PARTS * N_PART are used.
-        algorithm: One of the heads that use a pool.
-        rng: Decides the random choices of the training.
-        useful: The chance of each pool image to be useful, shape (m,); 1 if None.
+    `pool`, shape (m, d), is in random order: the first N_PARTS * N_PART images are used. `useful`
+    is the chance of each to be useful, shape (m,); 1 if None.
     """
-    head, rows = head_named(algorithm), directions(labelled.features)
     chances = np.ones(len(pool)) if useful is None else useful
-    found = [
-        _predicted(head, problem.with_pool(part, chance), rows, labelled.codes, row, rng)
-        for problem, part, chance, row in zip(
-            labelled.problems, parts_of(pool), parts_of(chances), labelled.folds, strict=True
-        )
-    ]
-    p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
+    parts = zip(labelled.problems, parts_of(pool), parts_of(chances), strict=True)
+    problems = (problem.with_pool(part, chance) for problem, part, chance in parts)
+    head, own = head_named(algorithm), labelled
+    p_right, is_right = _predicted(head, problems, own.features, own.codes, own.folds, rng)
     changes = p_right - labelled.p_right
     means, n_seen = np.nanmean(changes, axis=1), np.isfinite(changes).sum(axis=0)
     is_seen = n_seen > 0
@@ -156,25 +140,26 @@ def parts_of(pool: Array) -> Sequence[Array]:
 
 def _predicted(
     head: Head,
-    problem: HeadProblem,
-    rows: Array,
+    problems: Iterable[HeadProblem],
+    features: Array,
     codes: Codes,
-    folds: Codes,
+    folds: Folds,
     rng: np.random.Generator,
-) -> tuple[Array, Array]:
-    """Calibrated probability of the right class, and 1 where it is predicted, else 0; shape (n,).
+) -> Array:
+    """Calibrated probability of the right class, and 1 where it is predicted; (2, parts, n).
 
     Both are NaN for rows that are never held out.
     """
-    logits = fit_in_parts(head, problem, rows, int(rng.integers(2**63)))[1]
-    is_seen = folds >= 0
-    fit_of = np.unique(folds[is_seen], return_inverse=True)[1]
-    own, seen = logits[fit_of, np.flatnonzero(is_seen)], codes[is_seen]
-    found = np.full((2, len(codes)), np.nan)
-    # Calibrated, so that a head that is only more confident does not look better.
-    found[0, is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
-    found[1, is_seen] = own.argmax(axis=1) == seen
-    return found[0], found[1]
+    found, rows = np.full((2, *folds.shape), np.nan), directions(features)
+    for part, (problem, fold_of) in enumerate(zip(problems, folds, strict=True)):
+        logits = fit_in_parts(head, problem, rows, int(rng.integers(2**63)))[1]
+        is_seen = fold_of >= 0
+        fit_of = np.unique(fold_of[is_seen], return_inverse=True)[1]
+        own, seen = logits[fit_of, np.flatnonzero(is_seen)], codes[is_seen]
+        # Calibrated, so that a head that is only more confident does not look better.
+        found[0, part, is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
+        found[1, part, is_seen] = own.argmax(axis=1) == seen
+    return found
 
 
 def _error(changes: Array, groups: Codes) -> float:
@@ -217,8 +202,7 @@ class Gain:
     points: float
     error: float
     order_error: float = 0.0
-    """The part of the error that is not common to all pools of a labelled set, and so may change
-    their order."""
+    """The part of the error that may change the order of pools: it is not common to all of them."""
 
     @property
     def interval(self) -> tuple[float, float]:
