@@ -89,7 +89,7 @@ def views_fitted_once(fitted_views, monkeypatch):
     """Most examples choose a view for the same labelled images: each choice is computed once."""
     fit = view.fit_in_parts
 
-    def fit_once(head, problem, rows, seed):
+    def fit_once(head, problem, rows, seed=0):
         own = problem.labelled
         parts = (own.rows, own.codes, own.weights, rows)
         digests = (hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)

@@ -32,11 +32,9 @@ from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 N_POOL = N_PART * N_PARTS
 """Pool images that share and gain are computed from."""
 N_FIRST = 300
-"""Images that decide whether a pool is foreign; of a foreign pool no more are needed, and without
-classes there is no gain that would need more."""
-MOST_JUDGED = 500
-"""Labelled images that are used; it bounds the time."""
-MOST_CLASSES = 100
+"""Images that decide whether a pool is foreign: only gains of others need more."""
+MOST_JUDGED, MOST_CLASSES = 500, 100
+"""Labelled images that are used, and the largest number of classes: both bound the time."""
 GIVE_LABELS = (
     "The probe needs classes: put the labelled images into one folder for each class, or give a "
     "list with a label column, or an .npz file with labels."
@@ -51,17 +49,16 @@ class JudgedPart:
 
     features: Array
     share: ShareRecord | None
-    """Their useful share; None if it cannot be estimated."""
+    """None if it cannot be estimated."""
     useful: Array
     """The chance of each image to be useful, shape (n,); 1 where there is no share."""
 
 
 def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) -> JudgedPart:
-    """All of these pool images, which are in random order, with their share and chances."""
+    """These pool images, which are in random order, with their share and chances."""
+    rng = rng_for(seed, "share", POOL)
     try:
-        return JudgedPart(
-            pool, *share_and_chances(labelled, pool, rng_for(seed, "share", POOL), codes)
-        )
+        return JudgedPart(pool, *share_and_chances(labelled, pool, rng, codes))
     except InputError:
         return JudgedPart(pool, None, np.ones(len(pool)))
 
@@ -75,10 +72,8 @@ class LabelledEvidence:
     codes: Codes | None
     """The class of each image, shape (n,); None without classes."""
     seed: int
-    """Decides every random choice."""
     groups: Codes | None = None
-    """The group of each image, shape (n,): images of one group are held out together. If None, each
-    image is a group."""
+    """Images of one group are held out together, shape (n,); each image is its own if None."""
 
     def __post_init__(self) -> None:
         """Use the first images only."""
@@ -119,11 +114,10 @@ class LabelledEvidence:
         return judged_part(self.features, self.codes, pool[:N_FIRST], self.seed)
 
     def part(self, pool: Array, first: JudgedPart | None = None) -> JudgedPart:
-        """The images of a pool to judge, with their share.
+        """The images of a pool to judge; `first` is its `first_part`, if it is known.
 
         Of a foreign pool, and without classes, these are N_FIRST images. Only the first images
-        decide, so that reading more of a pool for other reasons does not change its gain. `first`
-        is the `first_part` of the pool, if it is known.
+        decide, so that reading more of a pool for other reasons does not change its gain.
         """
         first = first or self.first_part(pool)
         if self.codes is None or is_foreign(first.share) or len(pool) <= N_FIRST:
@@ -148,10 +142,7 @@ class LabelledEvidence:
         return pool_effect(self.folds, part.features, algorithm, rng, part.useful)
 
     def probe(self, part: JudgedPart, algorithm: str, effect: PoolEffect | None = None) -> Probe:
-        """The gain of the images for a head, with their `effect` if it is known.
-
-        InputError if it cannot be measured.
-        """
+        """The gain for a head, by the `effect` if it is known; InputError if it has none."""
         folds, share = self.folds, None if part.share is None else part.share.share
         effect = effect or self.effect(part, algorithm)
         gain = gain_of(effect, share, folds.accuracy, algorithm)

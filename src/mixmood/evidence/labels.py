@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Codes, Rows
+from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import either_form, listed
@@ -52,7 +52,8 @@ MOST_COMPARED = 100
 N_OWN = 5
 """An image is compared with so many of the images of its class that are nearest to it."""
 UNLIKE = 1.75
-"""An image so many times as far from its class as is usual is flagged.
+UNLIKE_SCORE = UNLIKE / (1 + UNLIKE)
+"""An image UNLIKE times as far from its class as is usual, with this `unlikeness`, is flagged.
 
 With 5 % foreign images in development tasks, it finds 67 % of those of far sources and 27 % of
 those of other classes of the same source, with 0.5 % of the right images.
@@ -90,19 +91,19 @@ def label_scores(chances: Array, codes: Codes) -> tuple[Array, Codes]:
 
 def mean_chances(logits: Array) -> Array:
     """Class probabilities averaged over repeats, (n, k), of logits (repeats, n, k); NaN if none."""
-    is_seen = np.asarray(np.isfinite(logits).all(axis=2))
-    total = np.where(is_seen[..., None], softmax(np.nan_to_num(logits), axis=-1), 0.0).sum(axis=0)
-    n_seen = is_seen.sum(axis=0)[:, None]
-    found: Array = np.divide(total, n_seen, out=np.full_like(total, np.nan), where=n_seen > 0)
-    return found
+    is_seen = np.isfinite(logits).all(axis=2, keepdims=True)
+    total = np.where(is_seen, softmax(np.nan_to_num(logits)), 0.0).sum(axis=0)
+    n_seen = is_seen.sum(axis=0)
+    none = np.full_like(total, np.nan)
+    return np.asarray(np.divide(total, n_seen, out=none, where=n_seen > 0))
 
 
 @dataclass(frozen=True)
 class WithoutFlagged:
     """Accuracy on held-out images of heads with all labels, and without those that are flagged.
 
-    Both are measured by the labels as given, of which some are wrong: they are too low, and so is
-    their difference. Labels are flagged without the images that they are measured on.
+    Measured by the labels as given, of which some are wrong: all three are too low. Labels are
+    flagged without the images that they are measured on.
     """
 
     before: Estimate
@@ -115,13 +116,12 @@ class LabelEvidence:
     """A labelled set, ready to be checked; what is computed is kept."""
 
     features: Array
-    """Shape (n, d)."""
     codes: Codes
     """The class of each image, 0 to k - 1, each class present; shape (n,)."""
     seed: int = 0
     """Decides the folds."""
     groups: Codes | None = None
-    """The group of each image, shape (n,): images of one group are held out together."""
+    """Images of one group are held out together."""
 
     @property
     def n_classes(self) -> int:
@@ -165,14 +165,13 @@ class LabelEvidence:
         return label_scores(self.chances, self.codes)[1]
 
     @cached_property
-    def is_flagged(self) -> NDArray[np.bool_]:
-        """Which labels look wrong, shape (n,): see SUSPECT and FEWEST."""
-        return np.asarray((self.scores >= SUSPECT) & self._is_learnt)
+    def is_flagged(self) -> Mask:
+        """Which labels look wrong, shape (n,)."""
+        return self._flagged(self.scores)
 
-    @property
-    def _is_learnt(self) -> NDArray[np.bool_]:
-        """Whose class has enough images, shape (n,)."""
-        return np.asarray(np.bincount(self.codes)[self.codes] >= FEWEST)
+    def _flagged(self, scores: Array) -> Mask:
+        is_learnt = np.bincount(self.codes)[self.codes] >= FEWEST
+        return np.asarray((scores >= SUSPECT) & is_learnt)
 
     @property
     def accuracy(self) -> Estimate:
@@ -182,14 +181,11 @@ class LabelEvidence:
     @cached_property
     def confusion(self) -> NDArray[np.float64]:
         """For each pair of classes, the share of its images taken for the other; shape (k, k)."""
-        taken = self._taken.copy()
-        n_seen = taken.sum(axis=1)
-        np.fill_diagonal(taken, 0)
-        found: NDArray[np.float64] = (taken + taken.T) / np.maximum(n_seen[:, None] + n_seen, 1)
-        return found
+        n_seen, wrong = self._taken.sum(axis=1), self._taken * ~np.eye(self.n_classes, dtype=bool)
+        return np.asarray((wrong + wrong.T) / np.maximum(n_seen[:, None] + n_seen, 1))
 
     @property
-    def never_recognised(self) -> NDArray[np.bool_]:
+    def never_recognised(self) -> Mask:
         """Which classes have images that were held out, none of which was given its label; (k,)."""
         return np.asarray((self._taken.sum(axis=1) > 0) & (np.diagonal(self._taken) == 0))
 
@@ -220,8 +216,7 @@ class LabelEvidence:
         trains = []
         for repeat, fold in plan.outer:
             inside = mean_chances(plan.inside(logits, repeat, fold))
-            scores, _ = label_scores(inside, self.codes)
-            suspects = np.flatnonzero((scores >= SUSPECT) & self._is_learnt)
+            suspects = np.flatnonzero(self._flagged(label_scores(inside, self.codes)[0]))
             trains.append(~_at_most_half(suspects, self.codes))
         before, changed = plan.out_of_fold(logits), logits.copy()
         changed[refits] = self._fitted(plan.weights[refits] * np.stack(trains))
@@ -245,9 +240,10 @@ class LabelEvidence:
     def _rows(self) -> LabelledRows:
         """The images in few coordinates, and the penalty that suits all of them."""
         rows = directions(self.features)
-        is_large = min(rows.shape) > FEW
-        joint = JointRows(rows[:0], rows, np.ones(len(rows)))
-        coordinates = (joint if is_large else row_space(np.asarray(rows, float))).coordinates
+        if min(rows.shape) > FEW:
+            coordinates = JointRows(rows[:0], rows, np.ones(len(rows))).coordinates
+        else:
+            coordinates = row_space(np.asarray(rows, float)).coordinates
         space = RowSpace(coordinates, None, np.zeros(coordinates.shape[1]))
         weights = np.ones((1, len(rows)))
         return LabelledRows(coordinates, self.codes, self.n_classes, weights, space)
@@ -294,8 +290,7 @@ def doubtful_sentence(
 ) -> str:
     """A sentence about the labels that `check` flags; empty if none is as doubtful as SURE.
 
-    The features are in the order of their set; `place` gives the name of an image, `seed` decides
-    the folds, and images of one group are held out together.
+    The features are in the order of their set; `place` gives the name of an image.
     """
     present, own = np.unique(codes, return_inverse=True)
     if len(present) < 2:
@@ -320,7 +315,7 @@ def doubtful_sentence(
     return f"{len(rows)} {look} wrong: {listed(named)}. See mixmood check."
 
 
-def _at_most_half(rows: Rows, codes: Codes) -> NDArray[np.bool_]:
+def _at_most_half(rows: Rows, codes: Codes) -> Mask:
     """Which images are left out: the first of these rows, at most half of each class; (n,)."""
     found = np.zeros(len(codes), bool)
     for code in np.unique(codes[rows]):
@@ -333,16 +328,15 @@ class Copies:
     """For each image the most similar one of another set or class."""
 
     rows: Rows
-    """The other image, shape (n,); -1 if there is none."""
+    """The other image, shape (n,)."""
     cosines: Array
-    """How similar they are, shape (n,); 0 if there is none."""
     threshold: float
     """From this cosine on, they are copies or near copies."""
-    is_same: NDArray[np.bool_] | None = None
+    is_same: Mask | None = None
     """Whose pictures are known to be the same, shape (n,); None if none was compared."""
 
     @property
-    def is_copy(self) -> NDArray[np.bool_]:
+    def is_copy(self) -> Mask:
         """Which images have a copy or a near copy, shape (n,)."""
         is_near = np.asarray(self.cosines >= self.threshold)
         return is_near if self.is_same is None else is_near | self.is_same
@@ -363,7 +357,7 @@ class Copies:
 def copies_in_other_classes(features: Array, codes: Codes) -> Copies:
     """The most similar image of another class for each image, two classes or more."""
     units = unit_rows(features)
-    rows, cosines = np.full(len(codes), -1), np.zeros(len(codes))
+    rows, cosines = np.zeros(len(codes), int), np.zeros(len(codes))
     for code in np.unique(codes):
         own, others = np.flatnonzero(codes == code), np.flatnonzero(codes != code)
         found = cosine_neighbours(units[own], units[others], 1)
@@ -395,7 +389,3 @@ def unlikeness(features: Array, codes: Codes) -> Array:
     usual = (of_class[codes] + np.median(distances)) / 2
     total = distances + usual
     return np.divide(distances, total, out=np.zeros_like(distances), where=total > 0)
-
-
-UNLIKE_SCORE = UNLIKE / (1 + UNLIKE)
-"""The value of `unlikeness` from which on an image is flagged."""

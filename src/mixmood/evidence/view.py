@@ -1,4 +1,4 @@
-"""Which view is the best for these labelled images? Pure: features by view in, a choice out.
+"""Which view is the best for these labelled images?
 
 Each view is judged by the log-likelihood of the supervised head on held-out images. The folds come
 from the content of the images, not from a seed: the same labelled set has the same view in every
@@ -88,9 +88,8 @@ class ViewChoice:
 
     chosen: BackboneView
     reason: str
-    """One sentence."""
     judged: tuple[JudgedView, ...] = ()
-    """All views that were compared, the cheapest first; none if nothing was compared."""
+    """All views that were compared, the cheapest first."""
     n_images: int = 0
     """How many labelled images they were compared on."""
 
@@ -117,11 +116,10 @@ class ViewEvidence:
     """Of the same images by each candidate, (n, d), in order of preference: the first of those that
     are nearly as good as the best is chosen."""
     codes: Codes
-    """The class of each image, shape (n,)."""
     contents: Sequence[bytes]
     """A digest of each image."""
     groups: Codes | None = None
-    """The group of each image, shape (n,): images of one group are held out together."""
+    """Images of one group are held out together."""
 
     @cached_property
     def choice(self) -> ViewChoice:
@@ -154,8 +152,14 @@ class ViewEvidence:
         view, for a pool is only read in the chosen one. With two folds no choice can be made
         without one: they are returned unchanged.
         """
-        found = final.copy()
-        for (repeat, fold), candidate in self._chosen_without.items():
+        if self.folds.max() + 1 < FEWEST_FOLDS:
+            return final
+        found, plan = final.copy(), nested_plan(self.folds, with_pairs=True)
+        logits = self._logits(plan.weights)
+        for repeat, fold in plan.outer:
+            inside = {one: plan.inside(fits, repeat, fold) for one, fits in logits.items()}
+            values = {one: _mean(held_out, self._codes) for one, held_out in inside.items()}
+            candidate = _first_near_best(values)
             if candidate != self.choice.chosen:
                 out = self.folds[repeat] == fold
                 found[repeat, out] = self.held_out[candidate][repeat, out]
@@ -167,19 +171,6 @@ class ViewEvidence:
         plan = nested_plan(self.folds, with_pairs=False)
         return {one: plan.out_of_fold(found) for one, found in self._logits(plan.weights).items()}
 
-    @cached_property
-    def _chosen_without(self) -> dict[tuple[int, int], BackboneView]:
-        """The view chosen without each fold, by repeat and fold; nothing with two folds."""
-        if self.folds.max() + 1 < FEWEST_FOLDS:
-            return {}
-        plan = nested_plan(self.folds, with_pairs=True)
-        logits, chosen = self._logits(plan.weights), {}
-        for repeat, fold in plan.outer:
-            inside = {one: plan.inside(found, repeat, fold) for one, found in logits.items()}
-            values = {one: _mean(found, self._codes) for one, found in inside.items()}
-            chosen[repeat, fold] = _first_near_best(values)
-        return chosen
-
     def _logits(self, weights: NDArray[np.float64]) -> dict[BackboneView, Array]:
         """Logits of all images by heads on the rows of these weights, (B, n), in every view."""
         n_classes, logits = int(self._codes.max()) + 1, {}
@@ -187,12 +178,11 @@ class ViewEvidence:
             is_large = work_of(features, n_classes) > MOST_PENALTY_WORK
             head = FixedPenalty() if is_large else HEADS[BASE]
             problem = head_problem(features, self._codes, n_classes, weights=weights)
-            logits[candidate] = fit_in_parts(head, problem, directions(features), seed=0)[1]
+            logits[candidate] = fit_in_parts(head, problem, directions(features))[1]
         return logits
 
     @cached_property
     def _codes(self) -> Codes:
-        """The classes as 0, 1, 2 ..."""
         return np.unique(self.codes, return_inverse=True)[1]
 
 
@@ -205,8 +195,7 @@ class ChosenView:
     """Its name as it was given."""
     choice: ViewChoice
     evidence: ViewEvidence | None = None
-    """All labelled images in all views, for the accuracy of a head; None if no choice was made, or
-    if it was made on a sample of the images."""
+    """None if no choice was made, or if it was made on a sample of the images."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Backbones of the package that were not compared, and why."""
 
@@ -217,7 +206,7 @@ class ChosenView:
 
 
 def _mean(logits: Array, codes: Codes) -> float:
-    """The mean log-likelihood of held-out rows, from logits (repeats, n, k) with NaN for others."""
+    """The mean log-likelihood of held-out rows; logits of others are NaN."""
     return float(np.nanmean(log_likelihood(logits, codes)))
 
 
@@ -228,7 +217,6 @@ def _first_near_best(values: Mapping[BackboneView, float]) -> BackboneView:
 
 
 def _reason(values: Mapping[BackboneView, float], chosen: BackboneView) -> str:
-    """Why the candidate was chosen, in one sentence."""
     best = max(values, key=lambda candidate: values[candidate])
     several = len({candidate.backbone for candidate in values}) > 1
     names = {one: str(one) if several else str(one.view) for one in values}
