@@ -5,14 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mixmood.core.records.filtering import GainInterval
-from mixmood.core.records.ranking import (
-    Dissimilarity,
-    LabelWorth,
-    NoiseFloor,
-    Probe,
-    ShareRecord,
-    Union,
-)
+from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, Probe, ShareRecord, Union
 from mixmood.core.text import counted, either_form, listed
 
 Nearness = Literal["same", "nearer", "different"]
@@ -23,8 +16,8 @@ def nearness(result: Dissimilarity, floor: NoiseFloor, copied: float = 0.0) -> N
     """How a pool relates to the labelled set by one measure.
 
     - "nearer": its images are nearer to the labelled ones than those are to each other, by more
-      than the noise floor, or most of them are near copies of labelled images (`copied` is the
-      share of those). Pools of little variety can be nearer too.
+      than the noise floor, as in pools of little variety; or most of them are near copies of
+      labelled images (`copied` is the share of those).
     - "different": the permutation test, corrected for the number of pools, shows a difference.
     - "same": it cannot be told apart from the labelled set.
     """
@@ -40,7 +33,7 @@ HELPS, HARMS = 0.55, 0.2
 """A pool is used where `p_helps` is at least HELPS, and avoided where it is at most HARMS.
 
 Chosen with LEAST_GAIN on development tasks with 20, 60 and 150 labels, so that at most 3 % of the
-pools that are used harm by more than half a point. The map was fitted without the data set of the
+pools that are used harm by more than half a point; the map was fitted without the data set of the
 task. At 0.55 and 0.25 points, 178 pools are used, of which 1 harms, and 71 of the 95 that gain a
 point or more; they gain 233 points in all. At 0.6 and 0.5 it is 83, 1, 57 and 179. Tasks made of
 overlaid images are not counted here (`python -m benchmarks.probe.rule`).
@@ -51,10 +44,9 @@ LEAST_RIGHT = 62.5
 The development tasks below it are made of overlaid images. In them, 4 of 22 pools that would be
 used harm by more than half a point.
 """
-FEWEST_HELD_OUT = 16
-"""A gain must be measured on this many labelled images; the map was fitted on twenty and more."""
-FEWEST_POOL = 30
-"""A gain must be measured with this many images of the pool; the map was fitted on a thousand."""
+FEWEST_HELD_OUT, FEWEST_POOL = 16, 30
+"""A gain must be measured on so many labelled images, and with so many images of the pool; the map
+was fitted on twenty and more, and on a thousand."""
 LEAST_GAIN = 0.25
 """A pool is not used for a gain of fewer points, unless only a part of it is useful."""
 MOST_LOST = 0.5
@@ -75,8 +67,7 @@ class PoolAdvice:
     word: Advice
     reason: str
     cause: Cause = "gain"
-    """What decides: the gain, the useful share, near copies, labelled images on which gains cannot
-    be measured, or nothing where only the distance was measured."""
+    """What decides; "labels" are those on which no gain can be measured."""
     share: float = 0.0
     """The useful share of a pool that is to be filtered, otherwise 0."""
 
@@ -119,7 +110,7 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
 
 
 def _why_unusable(probe: Probe) -> str:
-    """Why no gain can be measured on the labelled images; empty if one can."""
+    """Why no gain can be measured on the labelled images, if none can."""
     if not probe.is_learnable:
         return "without a pool, the labelled images are classified no better than by chance"
     if probe.n_held_out is not None and probe.n_held_out < FEWEST_HELD_OUT:
@@ -180,7 +171,6 @@ def _beside(value: float, form: str, *thresholds: float) -> str:
 
 
 def _joined(*findings: str) -> str:
-    """The findings in one line."""
     return "; ".join(words for words in findings if words)
 
 
@@ -190,11 +180,10 @@ NO_CLASSES = "without classes, the gain of a pool cannot be measured"
 
 @dataclass(frozen=True)
 class Answer:
-    """What to do, for the whole ranking, in words."""
+    """What to do, for the whole ranking: a sentence, and the pools to train with, if any."""
 
     sentence: str
     union: Union | None = None
-    """The pools to train with and their gain together; None if there are none."""
 
 
 def answer(
@@ -208,11 +197,9 @@ def answer(
     All pools whose advice is "use" are used together, and the useful part of those whose advice is
     "filter" if it probably helps, unless the best of them alone is expected to gain more by
     MOST_LOST. (The head counts each image by its chance to be useful: that is the useful part.)
-    `together` gives the gain of several pools together, `why_not_probed` the reason where there are
-    no gains.
+    `together` gives the gain of several pools, `why_not_probed` the reason where there are none.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
-
     gains = {name: -known[name].gain if name in known else 0.0 for name in advice}
     by_gain = sorted(advice, key=lambda name: (gains[name], -advice[name].share, name))
     useful, partly = (
@@ -228,7 +215,11 @@ def answer(
                 pools, probe = tuple(useful), union
         words = [f"the useful part of {one}" if one in partly else one for one in pools]
         names = listed(words) + (" together" if len(words) > 1 else "")
-        worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
+        worth = ""
+        if probe.worth is not None:
+            low, high = probe.worth.interval
+            span = f"{low} or more" if high is None else f"{low} to {high}"
+            worth = f", worth about {counted(probe.worth.labels, 'more label')} ({span})"
         return Answer(f"Use {names}: {expected(probe)}{worth}.", Union(pools, probe))
     if partly:
         return Answer(f"Filter {partly[0]} first: {advice[partly[0]].reason}.")
@@ -238,7 +229,6 @@ def answer(
 
 
 def _why_avoided(advice: Mapping[str, PoolAdvice]) -> str:
-    """Why every pool is to be avoided: its gain, or its useful share."""
     causes, is_one = {one.cause for one in advice.values()}, len(advice) == 1
     if causes == {"share"}:
         return f"hardly anything in {'it' if is_one else 'them'} looks like the labelled classes"
@@ -272,15 +262,6 @@ def expected(gain: Probe | GainInterval) -> str:
     return f"{gain.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}), {chance}"
 
 
-def chance_words(value: float) -> str:
-    """A probability in a sentence; an estimated one cannot show certainty.
-
-    >>> chance_words(0.425), chance_words(1.0)
-    ('P = 0.42', 'P > 0.99')
-    """
-    return "P > 0.99" if value > 0.99 else f"P = {value:.2f}"
-
-
 def percent(chance: float) -> str:
     """A probability in percent; an estimate cannot show certainty.
 
@@ -290,9 +271,3 @@ def percent(chance: float) -> str:
     if chance > 0.99:
         return "> 99 %"
     return "< 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
-
-
-def _worth(worth: LabelWorth) -> str:
-    low, high = worth.interval
-    span = f"{low} or more" if high is None else f"{low} to {high}"
-    return f"{counted(worth.labels, 'more label')} ({span})"

@@ -22,14 +22,13 @@ def why_too_small(
 ) -> str | None:
     """Why a pool holds fewer images than a sample; None if it holds enough.
 
-    `n_copies` copies of labelled images are not among the rows. `problems` says why images could
-    not be read, where that is known.
+    Copies of labelled images are not among the rows. `problems` says why images cannot be read.
     """
     if n_rows >= sample_size:
         return None
     if n_rows == 0:
-        unreadable = f"none can be read ({problems})" if problems else "none can be read"
-        why = "all that can be read are copies of labelled ones" if n_copies else unreadable
+        why = f"none can be read ({problems})" if problems else "none can be read"
+        why = "all that can be read are copies of labelled ones" if n_copies else why
         return f"of the images tried, {why}. Give another pool, or leave this one out."
     copies = counted(n_copies, "copy", "copies")
     besides = f" besides {copies} of labelled ones" if n_copies else ""
@@ -49,9 +48,8 @@ def check_fits(sample_size: int, n_rows: int, name: str) -> None:
 def subsets(n: int, size: int, count: int, rng: np.random.Generator) -> Rows:
     """`count` random subsets of `size` of n rows, shape (count, size).
 
-    The rows are cut into subsets in order, then shuffled and cut again: every row is used about
-    equally often, and with `size * count` rows each is used once. The rows must come in random
-    order, as the rows of a `Reading` do.
+    The rows, which must be in random order, are cut into subsets, then shuffled and cut again:
+    every row is used about equally often, and with `size * count` rows each is used once.
     """
     order = np.arange(n)
     cuts: list[Rows] = []
@@ -66,8 +64,8 @@ def labelled_pairs(
 ) -> Rows:
     """Pairs of subsets of the labelled rows, shape (count, 2, size).
 
-    The two are disjoint, unless `overlap` asks for independent ones as the paper's authors drew
-    them: a row may then be its own nearest neighbour.
+    The two are disjoint, unless they `overlap` as those of the paper's authors: a row may then be
+    its own nearest neighbour.
     """
     if overlap:
         return np.stack([[rng.permutation(n)[:size] for _ in range(2)] for _ in range(count)])
@@ -108,13 +106,13 @@ def drawn_distances(
         pool_rows: For each pool, the rows of each draw, shape (draws, size).
         names: Names of the measures.
         overflow: How values are counted that lie outside the first sample's range.
-        jobs: Threads; they change only the time.
+        jobs: Threads.
     """
 
     def table(draw: int) -> Array:
-        rows, other_rows = labelled_rows[draw]
-        others = [pool[pool_rows[k][draw]] for k, pool in enumerate(pools)]
-        return compare(labelled[rows], [labelled[other_rows], *others], names, overflow)
+        own, other = labelled[labelled_rows[draw]]
+        others = [pool[rows[draw]] for pool, rows in zip(pools, pool_rows, strict=True)]
+        return compare(own, [other, *others], names, overflow)
 
     with ThreadPoolExecutor(jobs) as threads:
         tables = np.stack(list(threads.map(table, range(len(labelled_rows)))), axis=-1)

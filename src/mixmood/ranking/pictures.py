@@ -20,11 +20,10 @@ MOSTLY = 0.8
 
 
 Traits = tuple[float, bool]
-"""The side of a picture in pixels, and whether it has no colour."""
 
 
 def traits_of(picture: Picture) -> Traits:
-    """The traits of a picture."""
+    """The side of a picture in pixels, and whether it has no colour."""
     red, green, blue = np.moveaxis(picture, -1, 0)
     side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
     return side, np.array_equal(red, green) and np.array_equal(red, blue)
@@ -66,7 +65,7 @@ class Projection:
     """The two main axes of some sets of features."""
 
     centre: Array
-    """The mean row, which is drawn at (0, 0), shape (d,)."""
+    """The mean row, which is drawn at (0, 0)."""
     axes: Array
     """Orthonormal directions, shape (d, 2)."""
     variance: tuple[float, float]
@@ -105,7 +104,7 @@ N_POINTS = 48
 """Points of each set on the map: the page of five pools, with pictures, stays under 2 MB."""
 N_EXTREME = 8
 MOST_COMPARED_WITH = 2000
-"""Labelled images that pool images are compared with; it bounds the time."""
+"""Labelled images that images of pools are compared with."""
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 
 

@@ -23,7 +23,6 @@ MIN_LABELLED = 8
 LEAST_SAMPLE = 20
 """The sample size does not shrink further for a small pool: all pools would be judged by it."""
 BY = ("distance", "gain")
-"""Heads for which there is a map from the probe to points of accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,7 @@ def rank(
         labelled: The labelled set, at least eight images.
         candidates: The pools by name.
         plan: The options.
-        backbone: Turns images into features; None when all sets are features already.
+        backbone: None when all sets are features already.
         views: The labelled images in all views among which that of the backbone was chosen.
         set_aside: Pools that could not be opened, with the reason.
         cache: Where features are kept between runs.
@@ -112,15 +112,17 @@ def rank(
 
 def why_not_comparable(labelled: Pool, pool: Pool) -> str | None:
     """Why a pool cannot be compared with the labelled set; None if it can."""
-    kinds = ["features" if isinstance(one, FeatureSource) else "images" for one in (labelled, pool)]
-    if kinds[0] != kinds[1]:
-        return (
-            f"features cannot be mixed with images: the labelled set holds {kinds[0]}, the pool "
-            f"{kinds[1]}. Give all sets in one form."
-        )
     if isinstance(labelled, FeatureSource) and isinstance(pool, FeatureSource):
         return why_widths_differ(labelled.width, pool.width)
-    return None
+    own, other = (
+        "features" if isinstance(one, FeatureSource) else "images" for one in (labelled, pool)
+    )
+    if own == other:
+        return None
+    return (
+        f"features cannot be mixed with images: the labelled set holds {own}, the pool {other}. "
+        "Give all sets in one form."
+    )
 
 
 def check_left(names: Iterable[str], set_aside: Mapping[str, str], is_strict: bool) -> None:

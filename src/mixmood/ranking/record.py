@@ -17,7 +17,7 @@ from mixmood.core.version import __version__
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.accuracy import never_predicted_warning
-from mixmood.evidence.advice import Nearness, chance_words, is_foreign
+from mixmood.evidence.advice import Nearness, is_foreign
 from mixmood.evidence.labels import doubtful_sentence
 from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.evidence.view import ViewEvidence
@@ -46,7 +46,9 @@ def verdict(scores: Scores, measure: str, kinds: Mapping[str, Nearness]) -> str:
     """
     results = {name: found[measure] for name, found in scores.pools.items()}
     best, *others = sorted(results, key=lambda name: results[name].rank)
-    own, kind, chance = results[best], kinds[best], chance_words(results[best].p_best)
+    own, kind = results[best], kinds[best]
+    # An estimated probability cannot show certainty.
+    chance = "P > 0.99" if own.p_best > 0.99 else f"P = {own.p_best:.2f}"
     relation = {
         "same": "cannot be told apart from the labelled set",
         "nearer": "is nearer to the labelled set than chance allows: look for copies",
@@ -70,10 +72,8 @@ def verdict(scores: Scores, measure: str, kinds: Mapping[str, Nearness]) -> str:
     return "; ".join(parts) + "."
 
 
-MOST_CLASSIFIED = 2000
-"""Labelled images on which the classifier is trained; it bounds the time."""
-MOST_CLASSES = 100
-"""With more classes, the classifier takes longer than all of the ranking."""
+MOST_CLASSIFIED, MOST_CLASSES = 2000, 100
+"""Labelled images and classes on which the classifier is trained; they bound the time."""
 MOSTLY, TIMES = 0.6, 2.0
 """A warning is given where a class has this share of a pool, and TIMES its labelled share."""
 
@@ -81,10 +81,7 @@ MOSTLY, TIMES = 0.6, 2.0
 def pool_class_shares(
     labelled: Reading, pools: Mapping[str, Reading]
 ) -> dict[str, dict[str, float]] | None:
-    """The share of each class in each pool, by a logistic regression on the labelled images.
-
-    None without labels, or with a single class.
-    """
+    """The share of each class in each pool, by a classifier; None without two classes."""
     labels, codes = labelled.pool.labels, labelled.codes
     if labels is None or codes is None or not 2 <= len(labels.names) <= MOST_CLASSES:
         return None

@@ -23,12 +23,12 @@ class Rounds:
     labelled: Reading
     pools: dict[str, Reading]
     too_small: dict[str, str]
-    """Why a pool holds fewer images than a sample, by its name."""
+    """Why a pool holds fewer images than a sample."""
     n_done: int
     n_all: int
-    """Rounds that would be read without stopping early."""
+    """Rounds without stopping early."""
     measured: Measured | None = None
-    """The distances of all pools by all measures of the plan, if they are known by now."""
+    """All distances of the plan, if they are known by now."""
 
 
 def read_in_rounds(
@@ -43,13 +43,10 @@ def read_in_rounds(
     Without `plan.until` there is one round. With it, each round reads the images of an eighth of
     the draws, until one pool is the nearest with that probability. A pool that can no longer be
     the nearest is not read further. The number of draws stays the same; they are taken from the
-    images that were read.
+    images that were read. Keeping the draws of pools that were not read further between two rounds
+    was tried (`docs/performance.md`): it made no whole command 1.5 times as fast.
 
-    Keeping the draws of pools that were not read further between two rounds was tried: see
-    `docs/performance.md`. It made no whole command 1.5 times as fast.
-
-    `jobs` threads compute between rounds; `least` images of each pool are read in any case, for
-    share and gain.
+    `least` images of each pool are read in any case, for share and gain; `jobs` are threads.
     """
     # An estimated probability cannot show certainty: with 1, everything is read.
     is_early = plan.until is not None and plan.until < 1
@@ -84,7 +81,6 @@ def read_in_rounds(
 
 
 def _too_small(pool: Reading, sample_size: int) -> str | None:
-    """Why a pool holds fewer images than a sample; None if it holds enough."""
     sample, problems = pool.sample, named_problems([why for _, why in pool.sample.unreadable])
     return why_too_small(sample_size, len(sample), sample.n_left_out, problems)
 
