@@ -173,14 +173,7 @@ def outcome(seed: int) -> Outcome:
         full = Run(labelled, pools, seed, until=None)
         early = Run(labelled, pools, seed, until=UNTIL)
         start = time.process_time()
-        gains = gains_of(
-            early.labelled,
-            early.pools,
-            algorithm=early.plan.probe_algorithm,
-            seed=early.plan.seed,
-            listener=Silent(),
-            n_threads=1,
-        )
+        gains = gains_of(early.labelled, early.pools, seed, None, Silent())
         probe_s = time.process_time() - start
     is_same = full.nearest == early.nearest
     # With those that the probe has read beyond the draws.
@@ -196,7 +189,7 @@ class Run:
         """Read and compute."""
 
         def reading(pool: FeatureArray, most: int, side: str) -> Reading:
-            return Reading.begin(pool, most, seed, side, Extractor(None))
+            return Reading.begin(pool, most, seed, side, Extractor(None, jobs=1))
 
         start = time.process_time()
         plan = RankingPlan(seed=seed, until=until)

@@ -35,7 +35,7 @@ from mixmood.features.backbones.view import View
 from mixmood.features.extract import Extractor
 from mixmood.features.plan import AUTO
 from mixmood.features.reading import POOL, Reading
-from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
+from mixmood.ranking.judge import PoolGains, gains_of, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report import filter as report
 from mixmood.report.label import label_page
@@ -246,8 +246,8 @@ def _fitted_job(
         if plan.probe:
             own = read_labelled(sets.labelled, plan.seed, extractor)
             whole = {WHOLE: read_first(opened, own.sample, plan.seed, extractor)}
-            gains = default_gains(own, whole, plan.seed, plan.groups, Silent())
-        share = None if gains is None else gains.shares[WHOLE]
+            gains = gains_of(own, whole, plan.seed, plan.groups, Silent())
+        share = None if gains is None else gains.parts[WHOLE].share
         named = plan if sets.view is None else replace(plan, backbone=sets.view.name)
         scorer = fit_scorer(sets.labelled, opened, named, extractor, share=share)
     if plan.save is not None:

@@ -27,7 +27,7 @@ from mixmood.data.open import OpenedCandidates, open_candidates
 from mixmood.data.readers.kept import parts_of
 from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.extract import Extractor
-from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
+from mixmood.ranking.judge import PoolGains, gains_of, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import COLUMNS, ListRow, write_list, writer_for
 from mixmood.report.label import label_page, label_studio_tasks, next_lines
@@ -207,7 +207,7 @@ def _gains(sets: SetsInView, plan: NextPlan) -> PoolGains:
         for name, pool in sets.unlabelled.items()
     }
     some = {name: pool for name, pool in pools.items() if len(pool.sample)}
-    return default_gains(own, some, plan.seed, plan.groups, sets.extractor.listener)
+    return gains_of(own, some, plan.seed, plan.groups, sets.extractor.listener)
 
 
 def _asked_pools(

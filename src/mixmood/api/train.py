@@ -32,7 +32,7 @@ from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
 from mixmood.heads.problem import check_amount
 from mixmood.heads.registry import HEADS
-from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
+from mixmood.ranking.judge import PoolGains, gains_of, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.training import Mistakes, TrainingPictures, training_html, training_page
 from mixmood.ssl import head as heads
@@ -233,7 +233,7 @@ def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Ext
         decision = PoolDecision(BASE if algorithm == AUTO else algorithm, why)
     elif plan.algorithm == AUTO:
         labelled_first = read_labelled(own.pool, plan.seed, sets.extractor)
-        gains = default_gains(labelled_first, readings, plan.seed, plan.groups, listener)
+        gains = gains_of(labelled_first, readings, plan.seed, plan.groups, listener)
         decision = _advised(gains)
     else:
         decision = _asked(plan.algorithm, readings)

@@ -1,14 +1,13 @@
 """What each pool is worth: its useful share, its gain, the advice, and its place in the order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mixmood.core.arrays import Codes, Rows
+from mixmood.core.arrays import Rows
 from mixmood.core.listener import PROBE, Listener
 from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.records.ranking import LabelledAccuracy, Probe
@@ -34,8 +33,6 @@ from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.certainty import N_POSSIBLE, Place, places
 from mixmood.ranking.distance import Scores
 from mixmood.ranking.plan import RankingPlan
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -100,53 +97,58 @@ class PoolGains:
 def gains_of(
     labelled: Reading,
     pools: Mapping[str, Reading],
-    *,
-    algorithm: str | None,
     seed: int,
+    groups: str | None,
     listener: Listener,
-    n_threads: int,
-    groups: Codes | None = None,
+    algorithm: str | None = DEFAULT_PROBE,
 ) -> PoolGains:
     """Share, gain and advice of each pool, and which pools to use together.
 
-    More images are read if gains need them. Without an algorithm, no gain is measured. `n_threads`
-    pools are judged at once; `groups` are those of the images of the labelled pool.
+    More images are read if gains need them. Without an algorithm, no gain is measured.
     """
-    if algorithm is not None:
-        # Always the same number: reading fewer images for distances must not change share and gain.
-        labelled = labelled.read_on(MOST_JUDGED, beyond=True)
-    members = None if groups is None else groups[labelled.sample.rows]
-    evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
+    # Our threads use all cores already; threads of BLAS would only slow them down.
+    with threadpool_limits(1, user_api="blas"):
+        if algorithm is not None:
+            # Always so many: reading fewer images for distances must not change share and gain.
+            labelled = labelled.read_on(MOST_JUDGED, beyond=True)
+        members = groups_of(labelled.pool, groups)
+        members = None if members is None else members[labelled.sample.rows]
+        evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
+        return _gains(labelled, pools, evidence, algorithm, listener)
+
+
+def _gains(
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    evidence: LabelledEvidence,
+    algorithm: str | None,
+    listener: Listener,
+) -> PoolGains:
     why_no_gain = None if algorithm is None else evidence.why_no_gain
     head = algorithm if why_no_gain is None else None
-
-    def each(function: Callable[[str], Result]) -> dict[str, Result]:
-        with ThreadPoolExecutor(n_threads) as threads:
-            return dict(zip(pools, threads.map(function, pools), strict=True))
+    read, first = dict(pools), dict[str, JudgedPart]()
 
     def read_on(name: str, n_images: int) -> None:
         read[name] = read[name].read_on(n_images, labelled.sample, beyond=True)
 
-    read = dict(pools)
-    first: dict[str, JudgedPart] = {}
-    if algorithm is not None:
-        for name in pools:
-            read_on(name, N_FIRST)
-        first = each(lambda name: evidence.first_part(read[name].features))
-    if head is not None:
-        for name, part in first.items():
-            if not is_foreign(part.share):
-                read_on(name, N_POOL)
-    listener.start(PROBE, len(pools))
-
-    def of_pool(name: str) -> tuple[JudgedPart, Probe | None]:
+    def judged(name: str) -> tuple[JudgedPart, Probe | None]:
         part = evidence.part(read[name].features, first.get(name))
         probe = None if head is None else evidence.probe(part, head)
         listener.advance(PROBE)
         return part, probe
 
-    found = each(of_pool)
-    listener.finish(PROBE)
+    with ThreadPoolExecutor(checked_jobs(labelled.extractor.jobs)) as threads:
+        if algorithm is not None:
+            for name in pools:
+                read_on(name, N_FIRST)
+            firsts = threads.map(lambda name: evidence.first_part(read[name].features), pools)
+            first.update(zip(pools, firsts, strict=True))
+        for name, part in first.items():
+            if head is not None and not is_foreign(part.share):
+                read_on(name, N_POOL)
+        listener.start(PROBE, len(pools))
+        found = dict(zip(pools, threads.map(judged, pools), strict=True))
+        listener.finish(PROBE)
     parts = {name: part for name, (part, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
     advice = {name: evidence.advice(part, probe) for name, (part, probe) in found.items()}
@@ -175,27 +177,6 @@ def read_first(
     """The first images of a pool, without labelled ones and those whose content is banned."""
     reading = Reading.begin(pool, N_POOL, seed, POOL, extractor, banned=banned)
     return reading.read_on(N_FIRST, labelled)
-
-
-def default_gains(
-    labelled: Reading,
-    pools: Mapping[str, Reading],
-    seed: int,
-    groups: str | None,
-    listener: Listener,
-) -> PoolGains:
-    """What each pool is worth to the default head: the question of `filter`, `next` and `train`."""
-    # Our threads use all cores already; threads of BLAS would only slow them down.
-    with threadpool_limits(1, user_api="blas"):
-        return gains_of(
-            labelled,
-            pools,
-            algorithm=DEFAULT_PROBE,
-            seed=seed,
-            listener=listener,
-            n_threads=checked_jobs(labelled.extractor.jobs),
-            groups=groups_of(labelled.pool, groups),
-        )
 
 
 def places_of(gains: PoolGains, scores: Scores, plan: RankingPlan) -> tuple[str, dict[str, Place]]:

@@ -63,7 +63,7 @@ def rank(
         if why := why_not_comparable(labelled, pool):
             aside[name] = why
     check_left(candidates, aside, plan.strict)
-    groups = groups_of(labelled, plan.groups)
+    groups_of(labelled, plan.groups)  # wrong groups are refused before images are read
     extractor = Extractor(backbone, plan.jobs, cache, progress)
     most = max(2 * plan.sample_size * plan.draws, MIN_LABELLED)
     base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)
@@ -97,15 +97,8 @@ def rank(
         last = rounds.labelled.sample.last
         scores = score(last, features, used, n_threads, rounds.measured)
         progress.finish("statistics")
-        gains = gains_of(
-            rounds.labelled,
-            ranked,
-            algorithm=plan.probe_algorithm if plan.probe else None,
-            seed=plan.seed,
-            listener=progress,
-            n_threads=n_threads,
-            groups=groups,
-        )
+    algorithm = plan.probe_algorithm if plan.probe else None
+    gains = gains_of(rounds.labelled, ranked, plan.seed, plan.groups, progress, algorithm)
     record = ranking_record(gains, scores, Situation(plan, used, backbone, rounds, aside, views))
     return RankedPools(record, gains.labelled, gains.pools)
 
