@@ -83,8 +83,8 @@ SPREAD = 1.5
 """The standard error of a cross-validated accuracy, as a multiple of that of independent images.
 
 The heads of all folds share most of their training images, and the final head is another one. 1.5
-is the smallest tenth with which at least 95 % of 120 intervals on development tasks (20, 60 and 150
-labels, in the chosen view) contain the accuracy on test images: 96 % do; with 1.0, 86 %."""
+is the smallest tenth with which 95 % of 120 intervals on development tasks (20, 60 and 150 labels)
+contain the accuracy on test images: 96 % do; with 1.0, 86 %."""
 
 
 def all_logits(

@@ -38,11 +38,10 @@ class TrainedHead:
     gain: Estimate | None
     """Its accuracy minus that of the supervised head on the same folds; None without a pool."""
     logits: Array
-    """Logits of held-out rows, shape (repeats, n, k); NaN for rows that were never held out."""
+    """Of held-out rows, shape (repeats, n, k); NaN for rows that were never held out."""
     others: Mapping[str, LinearHead]
-    """Every head that was fitted, by name."""
+    """Every head that was fitted."""
     reason: str
-    """Why this head was chosen, in one sentence."""
 
 
 def train_head(
@@ -60,16 +59,16 @@ def train_head(
     """A head on all labelled rows, with its cross-validated accuracy; all fits are made at once.
 
     Args:
-        features: Of the labelled images, shape (n, d); `codes` are their classes, 0 and up.
+        features: Of the labelled images, shape (n, d).
+        codes: Their classes, 0 to n_classes - 1.
         n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None or empty.
         rng: Decides every random choice.
         algorithm: One of HEADS.
         useful: The chance of each pool image to be useful, shape (m,); 1 if None.
         groups: Rows of one group are held out together; each row is its own if None.
-        views: The same rows in all views that were compared, if the view of `features` was chosen
-            among them: its folds are used, and no fold takes part in the choice of the view by
-            which it is judged.
+        views: The same rows in all views, if that of `features` was chosen among them: its folds
+            are used, and no fold takes part in the choice of the view by which it is judged.
     """
     n_pool = 0 if pool is None else len(pool)
     uses_pool = head_named(algorithm).uses_pool and n_pool > 0

@@ -84,9 +84,8 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     """The slope of held-out accuracy over the logarithm of the number of training labels.
 
     Every fold's training rows are thinned, class by class, to a few shares; the images that are
-    held out stay the same. The error of the slope comes from these images. A few dozen images
-    measure a slope badly, so it is averaged with the usual slope at this accuracy. The curve of
-    labels that cannot be learnt is never clear.
+    held out stay the same. A few dozen images measure a slope badly, so it is averaged with the
+    usual slope at this accuracy. The curve of labels that cannot be learnt is never clear.
     """
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))

@@ -228,15 +228,13 @@ def gain_of(
              + slope * change of the probability of the right class
 
     `wrong` is the share of the labelled images that are wrong without a pool: where it is small,
-    little can be gained. The change is measured on a few labelled images, the share on many pool
-    images: together they predict better than either alone.
+    little can be gained. A useful share of None is not known.
 
-    The squared error is spread^2 + (factor * standard error of the change)^2. The second part is
-    the error due to the labelled images. The first part is due to other draws of the pool, other
-    training, and data sets that the map was not fitted on. `common` is the share of the squared
-    error that all pools of a labelled set have in common. No development task exceeded
+    The squared error is spread^2 + (factor * standard error of the change)^2: the first part is due
+    to other draws of the pool, other training, and data sets that the map was not fitted on. All
+    pools of a labelled set have the share `common` of it in common. No development task exceeded
     `most_wrong`. Beyond it the map stays constant, and the change that it would have is added to
-    the error. A share of None is not known.
+    the error.
     """
     fitted = POINTS[algorithm]
     wrong = min(1 - accuracy, fitted["most_wrong"])

@@ -36,16 +36,14 @@ More than FEW images are looked at in their 192 main directions.
 SUSPECT = 2 / 3
 """A label is flagged from this score on: another class is at least twice as probable.
 
-On 104 labelled sets of development tasks with at least 90 % accuracy and 5 % wrong labels, 91 % of
-these were flagged, among 1.2 times as many flags; 2 % of the right labels were. From 0.5 on these
-are 96 %, 1.8 times and 5 %.
+On 104 development sets with at least 90 % accuracy and 5 % wrong labels, 91 % of these were
+flagged, among 1.2 times as many flags; from 0.5 on these are 96 % and 1.8 times.
 """
 LEFT_OUT = 0.1
 """The heads of the second round are trained without this share of the labels, the worst ones.
 
-Mean average precision on 512 sets of development tasks (60 and 150 labels, 2 to 20 % wrong): 0.870
-for 1 - p of the label, 0.880 for this score, 0.888 with the second round (0.886 if it alone
-counts). With 0.05 and 0.2 in place of 0.1 it is 0.886 and 0.890.
+Mean average precision on 512 development sets (60 and 150 labels, 2 to 20 % wrong): 0.870 for 1 - p
+of the label, 0.880 for this score, 0.888 with the second round; with 0.05 and 0.2 0.886 and 0.890.
 """
 MOST_COMPARED = 100
 """Images whose pictures are compared with the most similar one."""
@@ -55,17 +53,16 @@ UNLIKE = 1.75
 UNLIKE_SCORE = UNLIKE / (1 + UNLIKE)
 """An image UNLIKE times as far from its class as is usual, with this `unlikeness`, is flagged.
 
-With 5 % foreign images in development tasks, it finds 67 % of those of far sources and 27 % of
-those of other classes of the same source, with 0.5 % of the right images.
+Of 5 % foreign images in development tasks, it finds 67 % if they are of far sources and 27 % if of
+other classes of the same source, with 0.5 % of the right images.
 """
 CONFUSED_SHARE, FEWEST_CONFUSED = 0.1, 3
 """A pair of classes is flagged if this share and so many of its images are taken for the other."""
 FEWEST = 4
 """A class with fewer images is flagged, and its labels are not: too few are left to learn it from.
 
-On 80 sets of development tasks with 4 labels a class, of which 10 % were made wrong, none of the
-124 flags in classes of two or three images was right; without them 105 of 160 wrong labels were
-found among 185 flags.
+On 80 development sets with 4 labels a class, of which 10 % were made wrong, none of the 124 flags
+in classes of two or three images was right.
 """
 
 
@@ -145,8 +142,7 @@ class LabelEvidence:
     def chances(self) -> Array:
         """Class probabilities of images whose label was held out, (n, k); NaN if it never was.
 
-        The mean of two rounds. The heads of the second are trained without the labels that look
-        worst in the first, by which they could be misled.
+        The mean of two rounds: the second trains without the labels that look worst in the first.
         """
         first = mean_chances(self.held_out)
         order = np.argsort(-label_scores(first, self.codes)[0], kind="stable")
@@ -204,10 +200,9 @@ class LabelEvidence:
         Within the training images of each fold, labels are flagged by heads that see neither the
         fold nor the label; the head of the fold is fitted again without them.
 
-        On 64 sets of development tasks each, with 0, 5, 10 and 20 % wrong labels at random, leaving
-        the flagged ones out gains -0.7, 0.6, 2.2 and 2.9 points on test images, suggested labels
-        instead -1.2, 0.2, 1.9 and 2.6, and right labels 0, 1.3, 3.0 and 4.9. This measurement says
-        -0.3, 0.4, 1.3 and 0.9, and its interval contained 0 in all of them.
+        On 64 development sets each, with 0, 5, 10 and 20 % wrong labels at random, leaving the
+        flagged ones out gains -0.7, 0.6, 2.2 and 2.9 points on test images, and right labels 0,
+        1.3, 3.0 and 4.9. This says -0.3, 0.4, 1.3 and 0.9; its interval always contained 0.
         """
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return None
@@ -263,9 +258,9 @@ class LabelEvidence:
 
 
 def held_together(copies: "Copies", groups: Codes | None) -> Codes | None:
-    """The groups, each with all copies of its images: shape (n,); None if there are neither.
+    """The groups, each with all copies of its images: one with another label speaks against both.
 
-    A copy with another label would speak against the right label too.
+    Shape (n,); None if there are neither groups nor copies.
     """
     pairs = np.flatnonzero(copies.is_copy)
     if not pairs.size:
@@ -345,9 +340,8 @@ class Copies:
     def to_compare(self) -> Rows:
         """Images whose pictures should be compared, the most similar first, at most MOST_COMPARED.
 
-        Features of large views differ between copies of other sizes and encodings: at 224 pixels,
-        the cosine of a photograph and its copy of JPEG quality 75 is 0.98, of quality 40 0.95, and
-        at half the size 0.90; that of nearest neighbours is 0.7.
+        At 224 pixels, the cosine of a photograph and its copy of JPEG quality 75 is 0.98, of
+        quality 40 0.95, and at half the size 0.90; that of nearest neighbours is 0.7.
         """
         likely = (1 + 3 * float(np.median(self.cosines))) / 4
         rows = np.flatnonzero((self.cosines >= likely) & (self.cosines < self.threshold))

@@ -61,8 +61,7 @@ FLOOR = 0.02
 """Added to the variance x (1 - x) of a level, so that the weights at the ends stay finite."""
 TOLERANCE = 0.2
 """Fits whose squared error is larger by at most this, divided by the number of labelled images,
-count as equally good. On development tasks 0 to 0.8 move the mean error from 0.040 to 0.039 for
-near sources and from 0.025 to 0.021 for far ones, and the bias by 0.02."""
+count as equally good. On development tasks 0 to 0.8 move the bias by 0.02, the error by less."""
 FEWEST_CLASSES, MOST_CLASSES = 3, 10
 """Trials need so many classes; with more than the second number, a random choice is tried."""
 POOL_ROWS = 500
@@ -70,10 +69,9 @@ POOL_ROWS = 500
 TRUSTED_AUROC = 0.8
 """Below it, many near foreign images are counted as useful."""
 NEAREST, FARTHEST = 0.8, 1.3
-"""Limits of the separation that is taken from the trials. The upper limit is there because foreign
-classes may be nearer to the labelled classes than these are to each other. On development tasks,
-upper limits from 1.2 to 1.6 change the bias by at most 0.02; 2.0 raises it to 0.04 and lowers the
-coverage to 86 %."""
+"""Limits of the separation that is taken from the trials: foreign classes may be nearer to the
+labelled classes than these are to each other. On development tasks, upper limits from 1.2 to 1.6
+change the bias by at most 0.02; 2.0 raises it to 0.04 and lowers the coverage to 86 %."""
 CLASS_PENALTY = 0.1
 """Of the logistic regression on unit rows."""
 N_STEPS = 50
@@ -254,9 +252,8 @@ def binormal_share(
 ) -> float:
     """The share with the least squared error, over all allowed separations and spreads.
 
-    Of fits that are nearly as good, the one with the largest share is taken. `labelled`, shape
-    (n,), and `pool`, shape (m,), are cross-fitted scores; `importance` is the weight of each
-    labelled image.
+    Of fits that are nearly as good, the one with the largest share is taken. `labelled` and `pool`
+    are cross-fitted scores, `importance` the weights of the labelled images.
     """
     is_allowed = min(least_separation, SEPARATIONS[-1]) <= _SEPARATION_OF + 1e-9
     curves = _CURVES[is_allowed]
@@ -278,8 +275,8 @@ def mixture_share(
 ) -> MixtureShare:
     """The share of a pool that is like the labelled images, from cross-fitted scores.
 
-    Its standard error is the spread over random halves of the images. It needs no factor: a half
-    has twice the variance of the whole, and drawing it without replacement halves the variance.
+    Its standard error is the spread over random halves of the images, without a factor: a half has
+    twice the variance of the whole, and drawing it without replacement halves the variance.
     """
     n, m = len(labelled), len(pool)
     halves = np.empty(n_halves)
@@ -321,9 +318,8 @@ def near_auroc(
 def least_separation(near: float | None) -> float:
     """The smallest separation of foreign images to allow, in standard deviations of the score.
 
-    It follows from the AUROC of the trials. There the class is rare in the pool, so that the score
-    learns little about it; a common foreign class is found more easily. Without trials it is
-    NEAREST.
+    It follows from the AUROC of the trials, where the class is rare in the pool, so that the score
+    learns little about it. Without trials it is NEAREST.
 
     >>> least_separation(None), round(least_separation(0.75), 2), least_separation(0.99)
     (0.8, 0.95, 1.3)
@@ -339,8 +335,7 @@ def without_near_foreign(low: float, near: float) -> float:
     A part 1 - near of such images scores like useful ones, so that the estimated share is
     share + (1 - share) (1 - near). If the classes cannot be told apart at all (near 0.5), any
     number of foreign images could go unnoticed. On development tasks with near sources, the
-    interval contained the true share in 88 % of 56 pools without this correction, and every miss
-    was a lower end that was too high; with it in 96 %, and the mean width grew from 0.29 to 0.32.
+    interval contained the true share in 88 % of 56 pools without this correction, and in 96 % with.
 
     >>> round(without_near_foreign(0.55, 0.9), 6), without_near_foreign(0.9, 0.5)
     (0.5, 0.0)
@@ -350,18 +345,14 @@ def without_near_foreign(low: float, near: float) -> float:
 
 
 def class_probabilities(labelled: Array, labels: Codes, features: Array) -> Array:
-    """Class probabilities by a logistic regression on the labelled images, shape (m, k).
-
-    The k classes are in the order of their sorted labels.
-    """
+    """Class probabilities by a logistic regression, (m, k), in the order of the sorted labels."""
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) == 1:
         return np.ones((len(features), 1))
     own = signed_roots(labelled)
     centre = own.mean(axis=0)
-    sizes = np.bincount(codes)
     # Each class weighs the same, so that the prior of the probabilities is uniform.
-    weights = len(codes) / (len(classes) * sizes[codes])
+    weights = len(codes) / (len(classes) * np.bincount(codes)[codes])
     targets, penalties = one_hot(codes, len(classes)), np.array([CLASS_PENALTY])
     model = fit_logistic(unit_rows(own, centre), targets, weights[None], penalties)
     logits = model.logits(unit_rows(signed_roots(features), centre))[0]

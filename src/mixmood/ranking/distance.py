@@ -16,13 +16,7 @@ from mixmood.evidence.advice import Nearness, nearness
 from mixmood.evidence.labelled import POOL
 from mixmood.measures.pairs import check_pair
 from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
-from mixmood.ranking.certainty import (
-    N_DRAWS,
-    Certainty,
-    image_covariance,
-    leave_out,
-    places,
-)
+from mixmood.ranking.certainty import N_DRAWS, Certainty, image_covariance, leave_out, places
 from mixmood.ranking.draws import (
     DrawnDistances,
     check_fits,

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mixmood.core.records.ranking import (
-    SCHEMA,
-    Candidate,
-    LabelledSet,
-    Ranking,
-    SetAside,
-)
+from mixmood.core.records.ranking import SCHEMA, Candidate, LabelledSet, Ranking, SetAside
 from mixmood.core.text import either_form, in_percent, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import needed_labels
