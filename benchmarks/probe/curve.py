@@ -14,8 +14,7 @@ import numpy as np
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, draw
 from benchmarks.probe.cases import is_right
 from mixmood.core.seeds import rng_for
-from mixmood.evidence.curve import LearningCurve, learning_curve
-from mixmood.evidence.gain import labelled_folds
+from mixmood.evidence.gain import LearningCurve, labelled_folds, learning_curve
 
 N_LABELLED = 60
 MORE = (90, 120)

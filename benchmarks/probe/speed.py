@@ -12,8 +12,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 
 from benchmarks.heads.speed import N_CLASSES, clouds, seconds
-from mixmood.evidence.curve import learning_curve
-from mixmood.evidence.gain import labelled_folds, pool_effect
+from mixmood.evidence.gain import labelled_folds, learning_curve, pool_effect
 from mixmood.evidence.labelled import N_FIRST, N_POOL
 from mixmood.evidence.share import share_of_fit
 from mixmood.heads.registry import HEADS

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from mixmood.core.options import PROBE_ALGORITHMS
-from mixmood.evidence.curve import LearningCurve, learning_curve
-from mixmood.evidence.gain import POINTS, Gain, PoolEffect, gain_of, labelled_folds
+from mixmood.evidence.gain import (
+    POINTS,
+    Gain,
+    LearningCurve,
+    PoolEffect,
+    gain_of,
+    labelled_folds,
+    learning_curve,
+)
 from mixmood.heads.registry import HEADS
 
 pytestmark = pytest.mark.usefixtures("all_draws")

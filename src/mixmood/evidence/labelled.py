@@ -15,15 +15,16 @@ from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import PoolAdvice, advise, is_foreign
-from mixmood.evidence.curve import LearningCurve, learning_curve
 from mixmood.evidence.gain import (
     N_PART,
     N_PARTS,
     Gain,
     LabelledFolds,
+    LearningCurve,
     PoolEffect,
     gain_of,
     labelled_folds,
+    learning_curve,
     pool_effect,
 )
 from mixmood.evidence.share import share_and_chances

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mixmood.measures.histogram import Overflow
 
 MIN_LABELLED = 8
-LEAST_SAMPLE = 20
-"""The sample size does not shrink further for a small pool: all pools would be judged by it."""
 BY = ("distance", "gain")
 
 
@@ -109,11 +107,3 @@ class RankingPlan(LoggedPlan):
         fitted = replace(self, sample_size=min(self.sample_size, n_labelled // 2))
         check_sample_size(fitted.sample_size, fitted.measures)
         return fitted
-
-    def for_pools(self, sizes: Sequence[int]) -> "RankingPlan":
-        """This plan with a sample size that pools of these sizes allow.
-
-        A pool that is too small for any ranking does not count: it will be set aside.
-        """
-        enough = [size for size in sizes if size >= LEAST_SAMPLE]
-        return replace(self, sample_size=min([self.sample_size, *enough]))

@@ -23,6 +23,9 @@ from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
 
+LEAST_SAMPLE = 20
+"""The sample size does not shrink further for a small pool: all pools would be judged by it."""
+
 
 @dataclass(frozen=True)
 class RankedPools:
@@ -73,14 +76,13 @@ def rank(
         # Rounds would form other batches, and so change the features of every image.
         used = replace(used, until=None)
     left = {name: pool for name, pool in candidates.items() if name not in aside}
-    short = {name: pool for name, pool in left.items() if len(pool) < used.sample_size}
-    if short:
+    if short := [pool for pool in left.values() if len(pool) < used.sample_size]:
         base = base.read_on(most)
-        sizes = []
-        for pool in short.values():
-            reading = Reading.begin(pool, len(pool), plan.seed, POOL, extractor)
-            sizes.append(len(reading.read_on(len(pool), base.sample).sample))
-        used = used.for_pools(sizes)
+        begun = [Reading.begin(pool, len(pool), plan.seed, POOL, extractor) for pool in short]
+        sizes = [len(one.read_on(one.most, base.sample).sample) for one in begun]
+        # A pool that is too small for any ranking does not count: it will be set aside.
+        enough = [size for size in sizes if size >= LEAST_SAMPLE]
+        used = replace(used, sample_size=min([used.sample_size, *enough]))
     pools = {
         name: Reading.begin(pool, used.sample_size * used.draws, plan.seed, POOL, extractor)
         for name, pool in left.items()
