@@ -102,8 +102,7 @@ def fit_in_parts(
 ) -> tuple[LinearHead, Array]:
     """The head of the first problem, and the logits of some rows by all heads, shape (B, n, k).
 
-    Of many problems so few are fitted at once that their arrays fit into memory. `rows` are
-    directions of features.
+    Of many problems so few are fitted at once that their arrays fit into memory.
     """
     own, pool = problem.labelled, problem.pool
     size = max(1, LARGEST // ((len(own.rows) + len(pool) + pool.shape[1]) * own.n_classes))

@@ -36,14 +36,12 @@ Chosen with LEAST_GAIN on development tasks with 20, 60 and 150 labels, so that 
 pools that are used harm by more than half a point; the map was fitted without the data set of the
 task. At 0.55 and 0.25 points, 178 pools are used, of which 1 harms, and 71 of the 95 that gain a
 point or more; they gain 233 points in all. At 0.6 and 0.5 it is 83, 1, 57 and 179. Tasks made of
-overlaid images are not counted here (`python -m benchmarks.probe.rule`).
-"""
+overlaid images are not counted here (`python -m benchmarks.probe.rule`)."""
 LEAST_RIGHT = 62.5
 """Percent of the labelled images that must be classified correctly without a pool.
 
 The development tasks below it are made of overlaid images. In them, 4 of 22 pools that would be
-used harm by more than half a point.
-"""
+used harm by more than half a point."""
 FEWEST_HELD_OUT, FEWEST_POOL = 16, 30
 """A gain must be measured on so many labelled images, and with so many images of the pool; the map
 was fitted on twenty and more, and on a thousand."""

@@ -22,16 +22,14 @@ N_PARTS = 2
 N_PART = 500
 """Pool images in a part. The number is fixed, so that reading more does not change the result.
 
-Parts of 200 take as long, and their result differs by several points from one draw to another.
-"""
+Parts of 200 take as long, and their result differs by several points from one draw to another."""
 CLEAR = 2.0
 """A lead over the largest class, or a slope of the learning curve, is clear from so many standard
 errors on."""
 USUAL_SPREAD, USUAL_WEIGHT = 0.15, 5
 """The usual standard deviation of the change of an image, and the number of images it counts as.
 
-A few images show little of their spread, and none if all of them are classified correctly.
-"""
+A few images show little of their spread, and none if all of them are classified correctly."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +56,9 @@ class LabelledFolds:
 
     @property
     def is_learnable(self) -> bool:
-        """Whether the supervised head is clearly better than always guessing the largest class.
-
-        Images of one group tend to be right or wrong together, so a group counts as one image.
-        """
+        """Whether the supervised head is clearly better than always guessing the largest class."""
         largest = np.bincount(self.codes).max() / len(self.codes)
+        # Images of one group tend to be right or wrong together, so a group counts as one image.
         error = np.sqrt(largest * (1 - largest) / len(np.unique(self.groups)))
         return bool(self.accuracy > largest + CLEAR * error)
 
@@ -191,8 +187,7 @@ POINTS: dict[str, dict[str, float]] = {
 Fitted by maximum likelihood on 500 pools of 20 development tasks (from classes 0 to 4 of MNIST,
 FashionMNIST and CIFAR-10, and from seven breeds of pets) in the view that their labels choose, 20,
 60, 150 labels; the last two heads on 100 of them. Errors are such that intervals hold 95 % of
-the pools of each pack when it is left out.
-"""
+the pools of each pack when it is left out."""
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
 UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
@@ -260,8 +255,7 @@ USUAL_SLOPE, SLOPE_SPREAD = 0.25, 2.3
 """The usual slope, as a share of the points that are wrong, and the usual deviation from it.
 
 On development tasks with 60 labels, compared with what 60 more labels gain, the measured slope
-alone was twice too steep where it was clear, and it was not clear in 14 of 24 tasks.
-"""
+alone was twice too steep where it was clear, and it was not clear in 14 of 24 tasks."""
 FARTHEST = 3.0
 """The curve is read up to so many times the present number of labels."""
 QUANTILES = ndtri((np.arange(40) + 0.5) / 40)

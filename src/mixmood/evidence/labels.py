@@ -31,14 +31,12 @@ N_FOLDS = 5
 FEW, N_REPEATS = 300, 5
 """Up to FEW labelled images are divided into folds N_REPEATS times; more once.
 
-More than FEW images are looked at in their 192 main directions.
-"""
+More than FEW images are looked at in their 192 main directions."""
 SUSPECT = 2 / 3
 """A label is flagged from this score on: another class is at least twice as probable.
 
 On 104 development sets with at least 90 % accuracy and 5 % wrong labels, 91 % of these were
-flagged, among 1.2 times as many flags; from 0.5 on these are 96 % and 1.8 times.
-"""
+flagged, among 1.2 times as many flags; from 0.5 on these are 96 % and 1.8 times."""
 LEFT_OUT = 0.1
 """The heads of the second round are trained without this share of the labels, the worst ones.
 
@@ -54,16 +52,14 @@ UNLIKE_SCORE = UNLIKE / (1 + UNLIKE)
 """An image UNLIKE times as far from its class as is usual, with this `unlikeness`, is flagged.
 
 Of 5 % foreign images in development tasks, it finds 67 % if they are of far sources and 27 % if of
-other classes of the same source, with 0.5 % of the right images.
-"""
+other classes of the same source, with 0.5 % of the right images."""
 CONFUSED_SHARE, FEWEST_CONFUSED = 0.1, 3
 """A pair of classes is flagged if this share and so many of its images are taken for the other."""
 FEWEST = 4
 """A class with fewer images is flagged, and its labels are not: too few are left to learn it from.
 
 On 80 development sets with 4 labels a class, of which 10 % were made wrong, none of the 124 flags
-in classes of two or three images was right.
-"""
+in classes of two or three images was right."""
 
 
 def label_scores(chances: Array, codes: Codes) -> tuple[Array, Codes]:
@@ -258,10 +254,8 @@ class LabelEvidence:
 
 
 def held_together(copies: "Copies", groups: Codes | None) -> Codes | None:
-    """The groups, each with all copies of its images: one with another label speaks against both.
-
-    Shape (n,); None if there are neither groups nor copies.
-    """
+    """The groups, each with all copies of its images, shape (n,); None if there are neither."""
+    # A copy with another label would speak against the right label too.
     pairs = np.flatnonzero(copies.is_copy)
     if not pairs.size:
         return groups

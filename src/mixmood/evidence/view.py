@@ -2,8 +2,7 @@
 
 Each view is judged by the log-likelihood of the supervised head on held-out images. The folds come
 from the content of the images, not from a seed: the same labelled set has the same view in every
-command.
-"""
+command."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -44,8 +43,7 @@ MARGIN = 0.02
 
 On 64 development tasks with 4, 12 and 30 labels a class, the chosen view had 88.2, 93.1 and 94.7 %
 right, the best in hindsight 90.2, 93.7 and 95.3 %. Without a margin more pixels are read for no
-accuracy, with 0.05 half a point is lost at 12 labels.
-"""
+accuracy, with 0.05 half a point is lost at 12 labels."""
 N_FOLDS = 5
 FEW, N_REPEATS = 300, 3
 """Up to FEW labelled images are divided into folds N_REPEATS times; more once."""
@@ -106,10 +104,7 @@ class ViewChoice:
 
 @dataclass(frozen=True, eq=False)
 class ViewEvidence:
-    """Labelled images in several views, ready to choose one; what is computed is kept.
-
-    The order of the images does not matter. InputError if no image can be held out.
-    """
+    """Labelled images in several views, to choose one; InputError if none can be held out."""
 
     features: Mapping[BackboneView, Array]
     """Of the same images by each candidate, (n, d), in order of preference: the first of those that

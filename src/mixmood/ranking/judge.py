@@ -50,10 +50,7 @@ class PoolGains:
 
     @property
     def in_order(self) -> tuple[Rows, LabelledEvidence] | None:
-        """The labelled images as `train` and `check` read them: rows in the order of their pool.
-
-        None if no gain was measured.
-        """
+        """The labelled images in the order of `train` and `check`; None if no gain was measured."""
         if not any(self.probes.values()):
             return None
         own = self.evidence
@@ -67,8 +64,7 @@ class PoolGains:
     def accuracy(self, views: ViewEvidence | None) -> LabelledAccuracy | None:
         """How often a classifier without a pool is right, as `train` would find it.
 
-        None if no gain was measured. `views` are the labelled images in all views, if the view was
-        chosen on all of them.
+        `views` are the labelled images in all views, if the view was chosen on all of them.
         """
         if self.in_order is None:
             return None
