@@ -16,8 +16,8 @@ from benchmarks.heads.tasks import REPORT, Family, draw
 from benchmarks.study import study_parser
 from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.seeds import rng_for
-from mixmood.evidence.choice import train_head
 from mixmood.evidence.labelled import judged_part
+from mixmood.evidence.view import train_head
 from mixmood.ssl.head_model import fit_typicality
 
 N_LABELLED = 60

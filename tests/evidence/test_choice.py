@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.evidence.accuracy import accuracy_interval, mean_and_error, nested_plan
-from mixmood.evidence.choice import train_head
+from mixmood.evidence.view import train_head
 from mixmood.heads import HEADS, fit_head
 from mixmood.numerics.folds import repeated_folds
 
@@ -90,7 +90,7 @@ def test_images_of_a_group_are_held_out_together():
 
 
 def test_with_too_much_work_no_fold_is_held_out_and_that_is_said(monkeypatch):
-    monkeypatch.setattr("mixmood.evidence.choice.MOST_FOLDS_WORK", 1)
+    monkeypatch.setattr("mixmood.evidence.view.MOST_FOLDS_WORK", 1)
     found = trained(*clouds(), algorithm="mixmatch")
     assert found.reason.startswith("Too many images and classes to cross-validate")
     assert (found.name, found.accuracy, found.gain) == ("mixmatch", None, None)

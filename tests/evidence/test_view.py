@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.evidence.choice import train_head
-from mixmood.evidence.view import BackboneView, ViewEvidence
+from mixmood.evidence.view import BackboneView, ViewEvidence, train_head
 from mixmood.features.backbones.view import View
 
 CHEAP, MIDDLING, DEAR = (BackboneView("net", View(side)) for side in (96, 160, 224))

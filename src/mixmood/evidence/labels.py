@@ -21,7 +21,7 @@ from mixmood.evidence.accuracy import (
     nested_plan,
     right_by_image,
 )
-from mixmood.evidence.choice import MOST_FOLDS_WORK
+from mixmood.evidence.view import MOST_FOLDS_WORK
 from mixmood.heads.problem import ROUGH_TOLERANCE, JointRows, LabelledRows, directions, work_of
 from mixmood.numerics.folds import Folds, repeated_folds
 from mixmood.numerics.logistic import RowSpace, fit_logistic, row_space, softmax

@@ -16,9 +16,8 @@ from mixmood.data.images.labels import groups_of, needed_labels
 from mixmood.data.images.pool import Pool
 from mixmood.evidence.accuracy import accuracy_of
 from mixmood.evidence.advice import NO_CLASSES, NOT_MEASURED, Answer, PoolAdvice, answer, is_foreign
-from mixmood.evidence.choice import train_head
 from mixmood.evidence.labelled import MOST_JUDGED, N_FIRST, N_POOL, JudgedPart, LabelledEvidence
-from mixmood.evidence.view import ViewEvidence
+from mixmood.evidence.view import ViewEvidence, train_head
 from mixmood.features.extract import Extractor
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Sample

@@ -14,10 +14,9 @@ from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
-from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
 from mixmood.evidence.labels import doubtful_sentence
-from mixmood.evidence.view import BASE, ChosenView
+from mixmood.evidence.view import BASE, ChosenView, TrainedHead, train_head
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
