@@ -8,6 +8,7 @@ import sys
 import zipfile
 from contextlib import nullcontext
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,25 +81,34 @@ def own_cache(shared_cache, monkeypatch):
 
 @pytest.fixture(scope="session")
 def fitted_views():
-    """What was fitted to choose a view, by a digest of all that it is fitted to."""
+    """What was computed to choose a view, by a digest of all that it is computed from."""
     return {}
+
+
+def digests(*parts):
+    return tuple(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
 
 
 @pytest.fixture(autouse=True)
 def views_fitted_once(fitted_views, monkeypatch):
     """Most examples choose a view for the same labelled images: each choice is computed once."""
-    fit = view.fit_in_parts
+    fit, make = view.fit_in_parts, view.head_problem
+
+    def make_once(features, codes, n_classes, weights):
+        key = (n_classes, *digests(features, codes, weights))
+        if key not in fitted_views:
+            fitted_views[key] = make(features, codes, n_classes, weights=weights)
+        return fitted_views[key]
 
     def fit_once(head, problem, rows, seed=0):
         own = problem.labelled
-        parts = (own.rows, own.codes, own.weights, rows)
-        digests = (hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
-        key = (type(head), seed, *digests)
+        key = (type(head), seed, *digests(own.rows, own.codes, own.weights, rows))
         if key not in fitted_views:
             fitted_views[key] = fit(head, problem, rows, seed)
         first, logits = fitted_views[key]
         return first, logits.copy()
 
+    monkeypatch.setattr(view, "head_problem", make_once)
     monkeypatch.setattr(view, "fit_in_parts", fit_once)
 
 
@@ -130,7 +140,7 @@ def run_command(monkeypatch, request):
     """Runs a line that starts with `mixmood` and returns what it printed.
 
     The demonstration was run by `cold_demo`, and the runs of the test bed `smoke` by `smoke_store`:
-    the command finds their records.
+    the command finds their records. A database of MLflow is not made, but found empty.
     """
 
     def run(line, is_shortened=True):
@@ -140,6 +150,9 @@ def run_command(monkeypatch, request):
             return request.getfixturevalue("cold_demo").stdout
         if smoke := re.match(r"mixmood testbed run smoke --store (\S+)", line):
             shutil.copytree(request.getfixturevalue("smoke_store"), smoke[1])
+        database = re.search(r"--mlflow sqlite:///(\S+)", line)
+        if database and not Path(database[1]).exists():
+            request.getfixturevalue("mlflow_database")(database[1])
         words = shlex.split(line, comments=True)[1:]
         for command, options in SHORTER.items() if is_shortened else ():
             is_head = command == "train" and not re.search("--model (?!head)", line)
