@@ -195,12 +195,7 @@ def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
 
 
 def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Extractor) -> HeadTask:
-    """What a head is trained on: all sets, opened and read, and the pools that are used.
-
-    The pools are opened before images are read: a path that does not exist is an error within a
-    second. Images of the pools that are labelled or tested are left out.
-    """
-
+    """What a head is trained on: all sets, opened and read, and the pools that are used."""
     listener = reader.listener
 
     def opened(what: Any, role: str) -> Pool:
@@ -218,6 +213,7 @@ def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Ext
     base = opened(labelled, "labelled set")
     # Checked before images are read: embedding many of them takes minutes.
     check_amount(len(base), len(needed_labels(base, "labelled set").names))
+    # Opened before images are read: a path that does not exist is an error within a second.
     candidates = open_candidates(as_pools(unlabelled), base, plan.seed, reader.cache)
     sets = sets_in_view(base, candidates.pools, plan, reader)
     sets.given.tell(listener)

@@ -211,10 +211,8 @@ def _display() -> "Progress":
 
 
 def speed_of(task: "Task") -> str:
-    """The rate of a bar in its own unit; nothing for a task of a single step.
-
-    Nothing before a second has passed: cached results come at once, and their rate means nothing.
-    """
+    """The rate of a bar in its own unit; nothing for a task of a single step."""
+    # Before a second has passed, results come from the cache, and their rate means nothing.
     speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
     if task.total == 1 or not speed or not seconds or seconds < 1:
         return ""

@@ -20,8 +20,7 @@ def fill_folder(
 ) -> None:
     """Put the images at these indices into a folder that `check_empty` has checked.
 
-    Files of the same name are replaced. Links need a pool of files on the same disk; other images
-    are copied.
+    Files of the same name are replaced. What cannot be linked is copied.
     """
     make_folder(folder)
     progress.start(folder.name, len(indices))
