@@ -67,7 +67,7 @@ def throughput(folder: Path, _: int) -> dict[str, float]:
     scorer = fit_scorer(labelled, pool, FilterPlan(), extractor)
     side = backbone.resolution
     ready = np.stack([decode_squares(pool.fetch(i), str(i), (side,))[0] for i in range(N_IMAGES)])
-    session, name = backbone._session, backbone.input_name
+    session, name = backbone._session(), backbone.input_name
     numbers = itertools.count()
 
     def bare() -> None:

@@ -45,7 +45,7 @@ class Engine:
 
     def inference(self) -> None:
         """The ONNX session alone, on arrays in memory, one thread for each core."""
-        session, name = self.backbone._session, self.backbone.input_name
+        session, name = self.backbone._session(), self.backbone.input_name
         size = min(MICRO_BATCH, MICRO_BATCH_PIXELS // self.side**2)
         with ThreadPoolExecutor(self.jobs) as threads:
             batches = (self.ready[at : at + size] for at in range(0, len(self.ready), size))
