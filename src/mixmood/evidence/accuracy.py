@@ -16,8 +16,7 @@ from mixmood.heads.problem import Head, HeadProblem, LinearHead
 from mixmood.numerics.checks import check_setting
 from mixmood.numerics.folds import Folds
 
-Z = 1.959963984540054
-"""The quantile of the normal distribution for intervals of 95 %."""
+Z = 1.959963984540054  # the quantile of the normal distribution for intervals of 95 %
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,7 @@ def difference_interval(differences: Array, groups: NDArray[np.integer] | None =
     return Estimate(mean, mean - Z * error, mean + Z * error)
 
 
-LARGEST = 60_000_000
-"""The largest size of one array of a batch of folds; larger batches are fitted part by part."""
+LARGEST = 60_000_000  # values in one array of a batch of folds; larger batches are fitted in parts
 SPREAD = 1.5
 """The standard error of a cross-validated accuracy, as a multiple of that of independent images.
 
@@ -172,8 +170,7 @@ def never_predicted_warning(names: Sequence[str], sizes: Mapping[str, int]) -> s
     )
 
 
-FEWEST_FOLDS = 3
-"""With two folds a fit without both would have nothing to train on."""
+FEWEST_FOLDS = 3  # with two folds a fit without both would have nothing to train on
 
 
 @dataclass(frozen=True)
@@ -181,12 +178,9 @@ class NestedPlan:
     """Rows that train in each fit: all rows first, then each outer fold out, then each pair out."""
 
     folds: Folds
-    weights: NDArray[np.float64]
-    """Shape (B, n), 1 where a row trains."""
-    outer: dict[tuple[int, int], int]
-    """The fit without a fold, by repeat and fold."""
-    inner: dict[tuple[int, int, int], int]
-    """The fit without two folds, by repeat and both folds, in either order."""
+    weights: NDArray[np.float64]  # shape (B, n), 1 where a row trains
+    outer: dict[tuple[int, int], int]  # the fit without a fold, by repeat and fold
+    inner: dict[tuple[int, int, int], int]  # without two folds, by repeat and both, in any order
 
     def out_of_fold(self, logits: Array) -> Array:
         """Logits of held-out rows, (repeats, n, k), from those of all fits and rows, (B, n, k)."""

@@ -45,14 +45,10 @@ used harm by more than half a point."""
 FEWEST_HELD_OUT, FEWEST_POOL = 16, 30
 """A gain must be measured on so many labelled images, and with so many images of the pool; the map
 was fitted on twenty and more, and on a thousand."""
-LEAST_GAIN = 0.25
-"""A pool is not used for a gain of fewer points, unless only a part of it is useful."""
-MOST_LOST = 0.5
-"""Several pools are used together if that costs fewer points than this against the best alone."""
-MOSTLY_USEFUL, HARDLY_USEFUL = 0.8, 0.1
-"""A pool is filtered where its useful share lies between these two."""
-FOREIGN = 0.2
-"""A pool is foreign where the whole interval of its useful share is at or below this."""
+LEAST_GAIN = 0.25  # no pool is used for fewer points, unless only a part of it is useful
+MOST_LOST = 0.5  # pools are used together if that costs fewer points against the best alone
+MOSTLY_USEFUL, HARDLY_USEFUL = 0.8, 0.1  # a pool is filtered if its useful share is between these
+FOREIGN = 0.2  # a pool is foreign where the whole interval of its useful share is at or below this
 
 
 Cause = Literal["gain", "share", "copies", "labels", "nothing"]
@@ -64,10 +60,8 @@ class PoolAdvice:
 
     word: Advice
     reason: str
-    cause: Cause = "gain"
-    """What decides; "labels" are those on which no gain can be measured."""
-    share: float = 0.0
-    """The useful share of a pool that is to be filtered, otherwise 0."""
+    cause: Cause = "gain"  # what decides; "labels" are those on which no gain can be measured
+    share: float = 0.0  # the useful share of a pool that is to be filtered, otherwise 0
 
 
 def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) -> PoolAdvice:

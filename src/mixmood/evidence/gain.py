@@ -1,5 +1,4 @@
-"""How much a pool changes the accuracy: what is measured, the gain that is expected from it, and
-how many further labels that gain is worth."""
+"""How much does a pool change the accuracy, what gain is expected, how many labels is it worth?"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,15 +16,12 @@ from mixmood.numerics.folds import Folds, repeated_folds, training_weights
 from mixmood.numerics.logistic import fit_temperature, log_likelihood
 
 N_FOLDS = 5
-N_PARTS = 2
-"""Parts of a pool; each is probed with its own folds and training."""
+N_PARTS = 2  # parts of a pool; each is probed with its own folds and training
 N_PART = 500
 """Pool images in a part. The number is fixed, so that reading more does not change the result.
 
 Parts of 200 take as long, and their result differs by several points from one draw to another."""
-CLEAR = 2.0
-"""A lead over the largest class, or a slope of the learning curve, is clear from so many standard
-errors on."""
+CLEAR = 2.0  # standard errors from which a lead over the largest class, or a slope, is clear
 USUAL_SPREAD, USUAL_WEIGHT = 0.15, 5
 """The usual standard deviation of the change of an image, and the number of images it counts as.
 
@@ -40,14 +36,10 @@ class LabelledFolds:
     codes: Codes
     n_classes: int
     groups: Codes
-    folds: Folds
-    """One division into folds for each part of a pool, shape (parts, n)."""
-    problems: tuple[HeadProblem, ...]
-    """Of each part, without a pool yet: the supervised heads are fitted once for all pools."""
-    p_right: Array
-    """Calibrated probability of the right class, shape (parts, n); NaN if never held out."""
-    is_right: Array
-    """1 if the right class is predicted, else 0; the same shape."""
+    folds: Folds  # one division into folds for each part of a pool, shape (parts, n)
+    problems: tuple[HeadProblem, ...]  # of each part, without a pool yet: fitted once for all pools
+    p_right: Array  # calibrated probability of the right class, (parts, n); NaN if never held out
+    is_right: Array  # 1 if the right class is predicted, else 0; the same shape
 
     @property
     def accuracy(self) -> float:
@@ -67,16 +59,11 @@ class LabelledFolds:
 class PoolEffect:
     """How a pool changes the predictions of held-out labelled images, in points (percent)."""
 
-    p_right: float
-    """Mean change of the calibrated probability of the right class."""
-    error: float
-    """Its standard error due to the sample of labelled images (groups)."""
-    unrest: float
-    """Half the difference between the parts of the pool, due to draw and training."""
-    accuracy: float
-    """Mean change of the share of right predictions."""
-    n_held_out: int | None = None
-    """None if it was not recorded."""
+    p_right: float  # mean change of the calibrated probability of the right class
+    error: float  # its standard error due to the sample of labelled images (groups)
+    unrest: float  # half the difference between the parts of the pool, due to draw and training
+    accuracy: float  # mean change of the share of right predictions
+    n_held_out: int | None = None  # None if it was not recorded
 
 
 def labelled_folds(
@@ -188,10 +175,8 @@ Fitted by maximum likelihood on 500 pools of 20 development tasks (from classes 
 FashionMNIST and CIFAR-10, and from seven breeds of pets) in the view that their labels choose, 20,
 60, 150 labels; the last two heads on 100 of them. Errors are such that intervals hold 95 % of
 the pools of each pack when it is left out."""
-WIDTH = 1.96
-"""Standard errors to either side in 95 % intervals."""
-UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
-"""Mean and standard deviation of an unknown share, which may be anything from 0 to 1."""
+WIDTH = 1.96  # standard errors to either side in 95 % intervals
+UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29  # mean and standard deviation of a uniform one
 
 
 @dataclass(frozen=True)
@@ -200,8 +185,7 @@ class Gain:
 
     points: float
     error: float
-    order_error: float = 0.0
-    """The part of the error that may change the order of pools: it is not common to all of them."""
+    order_error: float = 0.0  # the part that is not common to all pools: it may change their order
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -247,19 +231,15 @@ def gain_of(
     return Gain(points, error, error * sqrt(1 - fitted["common"]))
 
 
-SHARES = (0.25, 0.4, 0.63, 1.0)
-"""Shares of the training labels at which the accuracy is measured."""
-FLATTER = 0.85
-"""Curves flatten: the share of the measured slope that is left beyond the present labels."""
+SHARES = (0.25, 0.4, 0.63, 1.0)  # shares of the training labels at which the accuracy is measured
+FLATTER = 0.85  # curves flatten: the part of the measured slope that is left beyond these labels
 USUAL_SLOPE, SLOPE_SPREAD = 0.25, 2.3
 """The usual slope, as a share of the points that are wrong, and the usual deviation from it.
 
 On development tasks with 60 labels, compared with what 60 more labels gain, the measured slope
 alone was twice too steep where it was clear, and it was not clear in 14 of 24 tasks."""
-FARTHEST = 3.0
-"""The curve is read up to so many times the present number of labels."""
-QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
-"""Forty equally probable values of a standard normal variable."""
+FARTHEST = 3.0  # the curve is read up to so many times the present number of labels
+QUANTILES = ndtri((np.arange(40) + 0.5) / 40)  # equally probable values of a standard normal
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""What labelled images tell about pools: the useful share and the gain of each.
-
-`rank`, `filter` and the test bed ask the same object, so that the same pool, labelled set and seed
-have the same share and the same gain everywhere.
-"""
+"""The useful share and the gain of any pool: the same in `rank`, `filter` and the test bed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,18 +26,14 @@ from mixmood.evidence.gain import (
 from mixmood.evidence.share import share_and_chances
 from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 
-N_POOL = N_PART * N_PARTS
-"""Pool images that share and gain are computed from."""
-N_FIRST = 300
-"""Images that decide whether a pool is foreign: only gains of others need more."""
-MOST_JUDGED, MOST_CLASSES = 500, 100
-"""Labelled images that are used, and the largest number of classes: both bound the time."""
+N_POOL = N_PART * N_PARTS  # pool images that share and gain are computed from
+N_FIRST = 300  # images that decide whether a pool is foreign: only gains of others need more
+MOST_JUDGED, MOST_CLASSES = 500, 100  # labelled images used, and classes: both bound the time
 GIVE_LABELS = (
     "The probe needs classes: put the labelled images into one folder for each class, or give a "
     "list with a label column, or an .npz file with labels."
 )
-POOL = "pool"
-"""The word for every pool in generators: the name of a pool does not change its numbers."""
+POOL = "pool"  # stands for every pool in generators: its name does not change its numbers
 
 
 @dataclass(frozen=True)
@@ -49,10 +41,8 @@ class JudgedPart:
     """The pool images from which share and gain are computed, shape (n, d)."""
 
     features: Array
-    share: ShareRecord | None
-    """None if it cannot be estimated."""
-    useful: Array
-    """The chance of each image to be useful, shape (n,); 1 where there is no share."""
+    share: ShareRecord | None  # None if it cannot be estimated
+    useful: Array  # the chance of each image to be useful, shape (n,); 1 where there is no share
 
 
 def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) -> JudgedPart:
@@ -68,13 +58,10 @@ def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) ->
 class LabelledEvidence:
     """The labelled images, ready to judge any pool; at most MOST_JUDGED are used."""
 
-    features: Array
-    """Shape (n, d), in random order."""
-    codes: Codes | None
-    """The class of each image, shape (n,); None without classes."""
+    features: Array  # shape (n, d), in random order
+    codes: Codes | None  # the class of each image, shape (n,); None without classes
     seed: int
-    groups: Codes | None = None
-    """Images of one group are held out together, shape (n,); each image is its own if None."""
+    groups: Codes | None = None  # groups are held out together, (n,); each image its own if None
 
     def __post_init__(self) -> None:
         """Use the first images only."""

@@ -43,18 +43,15 @@ LEFT_OUT = 0.1
 Mean average precision on 512 development sets (60 and 150 labels, 2 to 20 % wrong): 0.870 for 1 - p
 of the label, 0.880 for this score, 0.888 with the second round; with 0.05 and 0.2 0.886 and 0.890.
 """
-MOST_COMPARED = 100
-"""Images whose pictures are compared with the most similar one."""
-N_OWN = 5
-"""An image is compared with so many of the images of its class that are nearest to it."""
+MOST_COMPARED = 100  # images whose pictures are compared with the most similar one
+N_OWN = 5  # an image is compared with so many of the images of its class that are nearest to it
 UNLIKE = 1.75
 UNLIKE_SCORE = UNLIKE / (1 + UNLIKE)
 """An image UNLIKE times as far from its class as is usual, with this `unlikeness`, is flagged.
 
 Of 5 % foreign images in development tasks, it finds 67 % if they are of far sources and 27 % if of
 other classes of the same source, with 0.5 % of the right images."""
-CONFUSED_SHARE, FEWEST_CONFUSED = 0.1, 3
-"""A pair of classes is flagged if this share and so many of its images are taken for the other."""
+CONFUSED_SHARE, FEWEST_CONFUSED = 0.1, 3  # flag a pair: share and number taken for the other
 FEWEST = 4
 """A class with fewer images is flagged, and its labels are not: too few are left to learn it from.
 
@@ -93,10 +90,9 @@ def mean_chances(logits: Array) -> Array:
 
 @dataclass(frozen=True)
 class WithoutFlagged:
-    """Accuracy on held-out images of heads with all labels, and without those that are flagged.
+    """Accuracy on held-out images, by labels as given, of heads with all and without flagged ones.
 
-    Measured by the labels as given, of which some are wrong: all three are too low. Labels are
-    flagged without the images that they are measured on.
+    All three are too low if labels are wrong. Flags come without the images that are measured.
     """
 
     before: Estimate
@@ -109,12 +105,9 @@ class LabelEvidence:
     """A labelled set, ready to be checked; what is computed is kept."""
 
     features: Array
-    codes: Codes
-    """The class of each image, 0 to k - 1, each class present; shape (n,)."""
-    seed: int = 0
-    """Decides the folds."""
-    groups: Codes | None = None
-    """Images of one group are held out together."""
+    codes: Codes  # the class of each image, 0 to k - 1, each class present; shape (n,)
+    seed: int = 0  # decides the folds
+    groups: Codes | None = None  # images of one group are held out together
 
     @property
     def n_classes(self) -> int:
@@ -265,8 +258,7 @@ def held_together(copies: "Copies", groups: Codes | None) -> Codes | None:
     return members
 
 
-SURE, N_MENTIONED = 0.9, 2
-"""`rank` and `train` name so many labels unasked, if the score of one is at least this."""
+SURE, N_MENTIONED = 0.9, 2  # `rank` and `train` name so many labels of at least this score unasked
 
 
 def doubtful_sentence(
@@ -316,13 +308,10 @@ def _at_most_half(rows: Rows, codes: Codes) -> Mask:
 class Copies:
     """For each image the most similar one of another set or class."""
 
-    rows: Rows
-    """The other image, shape (n,)."""
+    rows: Rows  # the other image, shape (n,)
     cosines: Array
-    threshold: float
-    """From this cosine on, they are copies or near copies."""
-    is_same: Mask | None = None
-    """Whose pictures are known to be the same, shape (n,); None if none was compared."""
+    threshold: float  # from this cosine on, they are copies or near copies
+    is_same: Mask | None = None  # pictures known to be the same, (n,); None if none was compared
 
     @property
     def is_copy(self) -> Mask:

@@ -1,18 +1,15 @@
 """The part of a pool that could have come from the labelled classes, with a 95 % interval.
 
-Every image has a score. The distribution of the pool is share * labelled + (1 - share) * foreign.
-Let G(x) be the part of the pool above the threshold that the part x of the labelled images exceeds.
-This model is fitted:
+Let G(x) be the part of the pool above the score that the part x of the labelled images exceeds.
 
     G(x) = share * x + (1 - share) * Phi(b * Phi^-1(x) - shift)
 
-The second term is the ROC curve of two normal distributions, after any monotone change of the
-score (the binormal model of Dorfman and Alf, J. Math. Psychology, 1969). The least slope of G is
-a bound that needs no model, but it counts near foreign images with high scores as useful: on
-development tasks with near sources it was too high by 0.05 to 0.2 on average, this model by 0.003.
-Where foreign and useful images differ little, a small share with a small shift fits as well as a
-large share with a large one, so that the separation of the two has a lower limit. Each labelled
-class in turn is treated as foreign to find it.
+is fitted. The second term is the ROC curve of two normal distributions, after any monotone change
+of the score (Dorfman and Alf, J. Math. Psychology, 1969). The least slope of G needs no model, but
+on development tasks with near sources it was too high by 0.05 to 0.2, this model by 0.003. Where
+foreign and useful images differ little, a small share with a small shift fits as well as a large
+one with a large shift: the separation has a lower limit, found by treating each labelled class in
+turn as foreign.
 """
 
 from dataclasses import dataclass
@@ -42,41 +39,29 @@ from mixmood.scores.registry import FittedScore, score_family
 MOST_FITTED, MOST_FITTED_POOL = 2000, 1000
 """The largest numbers of labelled and of pool rows in a fit. The standard error of a share is then
 up to 0.02, less than that from 60 labelled images."""
-FEWEST_LABELLED, FEWEST_POOL = 20, 50
-"""With fewer images the interval is 0 to 1, and a note says why."""
-WIDTH = 2.5
-"""Standard errors on each side of the interval: more than 1.96, because the model is not exact."""
-CLEAR = 1.5
-"""Standard errors by which weighted classes must raise the estimate to be used."""
+FEWEST_LABELLED, FEWEST_POOL = 20, 50  # with fewer the interval is 0 to 1, and a note says why
+WIDTH = 2.5  # standard errors to either side; more than 1.96, because the model is not exact
+CLEAR = 1.5  # standard errors by which weighted classes must raise the estimate to be used
 TYPICAL = 0.95
 LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT = 0.2, 5.0
-LEVELS = np.linspace(0.04, 0.96, 24)
-"""The parts of the labelled images above the thresholds (x)."""
-SPREADS = (0.7, 1.0, 1.4)
-"""Values of b: the spread of the labelled scores divided by that of the foreign ones."""
+LEVELS = np.linspace(0.04, 0.96, 24)  # the parts of the labelled images above the thresholds (x)
+SPREADS = (0.7, 1.0, 1.4)  # values of b: the spread of labelled scores by that of foreign ones
+# The distance of the means in standard deviations at equal spread: AUROC = Phi(it / sqrt 2).
 SEPARATIONS = np.concatenate([np.linspace(0.4, 4.0, 37), [5.0, 6.0, 8.0]])
-"""The distance of the two means, in standard deviations at equal spread: AUROC =
-Phi(separation / sqrt 2)."""
-FLOOR = 0.02
-"""Added to the variance x (1 - x) of a level, so that the weights at the ends stay finite."""
+FLOOR = 0.02  # added to the variance x (1 - x) of a level: weights at the ends stay finite
 TOLERANCE = 0.2
 """Fits whose squared error is larger by at most this, divided by the number of labelled images,
 count as equally good. On development tasks 0 to 0.8 move the bias by 0.02, the error by less."""
-FEWEST_CLASSES, MOST_CLASSES = 3, 10
-"""Trials need so many classes; with more than the second number, a random choice is tried."""
-POOL_ROWS = 500
-"""The largest number of pool rows in a trial: each trial is a fit."""
-TRUSTED_AUROC = 0.8
-"""Below it, many near foreign images are counted as useful."""
+FEWEST_CLASSES, MOST_CLASSES = 3, 10  # trials need so many; of more, a random choice is tried
+POOL_ROWS = 500  # the largest number of pool rows in a trial: each trial is a fit
+TRUSTED_AUROC = 0.8  # below it, many near foreign images are counted as useful
 NEAREST, FARTHEST = 0.8, 1.3
 """Limits of the separation that is taken from the trials: foreign classes may be nearer to the
 labelled classes than these are to each other. On development tasks, upper limits from 1.2 to 1.6
 change the bias by at most 0.02; 2.0 raises it to 0.04 and lowers the coverage to 86 %."""
-CLASS_PENALTY = 0.1
-"""Of the logistic regression on unit rows."""
+CLASS_PENALTY = 0.1  # of the logistic regression on unit rows
 N_STEPS = 50
-PRIOR_IMAGES = 20
-"""The prior counts as much as this many images, so that few images do not move the shares far."""
+PRIOR_IMAGES = 20  # the weight of the prior in images: few images do not move the shares far
 
 
 @dataclass(frozen=True)
@@ -125,22 +110,15 @@ def share_of_fit(
 ) -> tuple[ShareRecord, Fit]:
     """The useful share of a pool, and the fit that it is estimated from.
 
-    A cross-fitted score separates labelled from pool images; the useful part of the pool is the
-    part that it cannot separate. With three classes or more, each in turn is treated as foreign,
-    which shows how near foreign images may be. Classes may have other shares in the pool than among
-    the labelled images: the score is also fitted with labelled images weighted to the shares found
-    in the pool, and the larger estimate, and its fit, are used if the difference is clear.
+    A cross-fitted score (of a `family`) separates labelled from pool images; the useful part is
+    the part that it cannot separate. As classes may have other shares in the pool, the score is
+    also fitted with labelled images weighted to the shares found there, and the larger estimate,
+    and its fit, are used if the difference is clear.
 
     For far sources the share is right even if it is not trustworthy. On report tasks with near
     sources the interval contained the true share in 96 % of the trustworthy cases, and in all of
-    the others.
-
-    Args:
-        labelled: Shape (n, d); of more than 2000 rows a random part is used.
-        pool: A random sample of the pool, shape (m, d); of more than 1000 rows a part is used.
-        rng: Decides the parts, and the random halves behind the interval.
-        labels: The class of each labelled image, or None.
-        family: A cross-fitted score, "classifier" or "combined".
+    the others. Of more than 2000 labelled rows, and 1000 of `pool`, a random sample of the pool, a
+    random part is used.
     """
     labelled, pool = checked_sets(labelled, pool, labels)
     own = _random_part(len(labelled), MOST_FITTED, rng)
@@ -171,13 +149,9 @@ def share_of_fit(
 
 
 def _importance(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
-    """The weight of each labelled image, by the shares of classes among typical pool images.
-
-    These score as high as 95 % of the labelled ones. The threshold is low on purpose: a class that
-    is more common in the pool than among the labelled images scores too low, since it helps to
-    recognise the pool. It still leaves out most near foreign images. A k-NN threshold on raw
-    features does not, and they distort the shares.
-    """
+    """The weight of each labelled image, by the shares of classes among typical pool images."""
+    # A low threshold: a class that is more common in the pool than among the labelled images scores
+    # too low. Most near foreign images are left out; a k-NN threshold on raw features keeps them.
     is_typical = fit.pool >= typical_threshold(fit.labelled, TYPICAL)
     codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     prior = sizes / sizes.sum()
@@ -242,8 +216,7 @@ def pool_above(labelled: Array, pool: Array, importance: Array | None = None) ->
 _SEPARATION_OF = np.repeat(SEPARATIONS, len(SPREADS))
 _SPREAD_OF = np.tile(SPREADS, len(SEPARATIONS))
 _SHIFTS = _SEPARATION_OF * np.sqrt((1 + _SPREAD_OF**2) / 2)
-_CURVES = ndtr(_SPREAD_OF[:, None] * ndtri(LEVELS) - _SHIFTS[:, None])
-"""A curve for each separation and spread."""
+_CURVES = ndtr(_SPREAD_OF[:, None] * ndtri(LEVELS) - _SHIFTS[:, None])  # by separation and spread
 _WEIGHTS = 1 / (LEVELS * (1 - LEVELS) + FLOOR)
 
 
@@ -296,9 +269,8 @@ def near_auroc(
 ) -> float | None:
     """The mean AUROC with which a labelled class is found when it is treated as foreign.
 
-    The class is moved to the pool, and the score is fitted with the remaining classes. AUROC: the
-    probability that an image of these scores above one of the moved class. None with fewer than
-    three classes of two images or more.
+    That is the chance that an image of the other classes scores above one of the class that is
+    moved to the pool. None with fewer than three classes of two images or more.
     """
     classes, sizes = np.unique(labels, return_counts=True)
     usable = classes[sizes >= 2]

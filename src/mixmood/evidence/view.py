@@ -1,9 +1,4 @@
-"""Which view is the best for these labelled images, and how accurate is a head in it?
-
-Each view is judged by the log-likelihood of the supervised head on held-out images. The folds come
-from the content of the images, not from a seed: the same labelled set has the same view in every
-command.
-"""
+"""Which view is the best for these labelled images, and how accurate is a head in it?"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -51,10 +46,8 @@ On 64 development tasks with 4, 12 and 30 labels a class, the chosen view had 88
 right, the best in hindsight 90.2, 93.7 and 95.3 %. Without a margin more pixels are read for no
 accuracy, with 0.05 half a point is lost at 12 labels."""
 N_FOLDS = 5
-FEW, N_REPEATS = 300, 3
-"""Up to FEW labelled images are divided into folds N_REPEATS times; more once."""
-MOST_PENALTY_WORK = 5_000_000
-"""If a fit takes more work (500 images of 20 classes), the penalty is not cross-validated."""
+FEW, N_REPEATS = 300, 3  # up to FEW images are divided into folds N_REPEATS times; more once
+MOST_PENALTY_WORK = 5_000_000  # 500 images of 20 classes; beyond, the penalty is DEFAULT_PENALTY
 
 
 class FixedPenalty(Head):
@@ -70,8 +63,7 @@ class JudgedView:
     """A candidate, and how the supervised head does with it on held-out images."""
 
     candidate: BackboneView
-    log_likelihood: float
-    """The mean over images, in nats."""
+    log_likelihood: float  # the mean over images, in nats
     accuracy: Estimate
 
     def describe(self) -> dict[str, Any]:
@@ -91,10 +83,8 @@ class ViewChoice:
 
     chosen: BackboneView
     reason: str
-    judged: tuple[JudgedView, ...] = ()
-    """All views that were compared, the cheapest first."""
-    n_images: int = 0
-    """How many labelled images they were compared on."""
+    judged: tuple[JudgedView, ...] = ()  # all views that were compared, the cheapest first
+    n_images: int = 0  # how many labelled images they were compared on
 
     def describe(self) -> dict[str, Any]:
         """The entry `view` of a record."""
@@ -112,14 +102,10 @@ class ViewChoice:
 class ViewEvidence:
     """Labelled images in several views, to choose one; InputError if none can be held out."""
 
-    features: Mapping[BackboneView, Array]
-    """Of the same images by each candidate, (n, d), in order of preference: the first of those that
-    are nearly as good as the best is chosen."""
+    features: Mapping[BackboneView, Array]  # (n, d) by each candidate, the preferred first
     codes: Codes
-    contents: Sequence[bytes]
-    """A digest of each image."""
-    groups: Codes | None = None
-    """Images of one group are held out together."""
+    contents: Sequence[bytes]  # a digest of each image
+    groups: Codes | None = None  # images of one group are held out together
 
     @cached_property
     def choice(self) -> ViewChoice:
@@ -135,7 +121,7 @@ class ViewEvidence:
 
     @cached_property
     def folds(self) -> Folds:
-        """The fold of each image in each repeat, from the contents of all images."""
+        """The fold of each image in each repeat, from all contents: no seed changes the view."""
         keys = zip(self.contents, self._codes.tolist(), strict=True)
         order = np.array([row for *_, row in sorted((*key, row) for row, key in enumerate(keys))])
         seed = hashlib.sha256(b"".join(self.contents[row] for row in order.tolist())).hexdigest()
@@ -147,10 +133,9 @@ class ViewEvidence:
     def nested_logits(self, final: Array) -> Array:
         """Held-out logits of the whole procedure, (repeats, n, k): no fold takes part in a choice.
 
-        `final` are held-out logits of the final head in the chosen view, on the same folds. Folds
-        without which another view would be chosen are predicted by the supervised head in that
-        view, for a pool is only read in the chosen one. With two folds no choice can be made
-        without one: they are returned unchanged.
+        `final` are those of the final head in the chosen view. Folds without which another view
+        would be chosen are predicted by the supervised head in that view, for a pool is only read
+        in the chosen one. With two folds, without one of which there is no choice, it is `final`.
         """
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return final
@@ -191,13 +176,10 @@ class ChosenView:
     """The backbone in the view that is used, and why."""
 
     backbone: Backbone
-    name: str
-    """Its name as it was given."""
+    name: str  # its name as it was given
     choice: ViewChoice
-    evidence: ViewEvidence | None = None
-    """None if no choice was made, or if it was made on a sample of the images."""
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Backbones of the package that were not compared, and why."""
+    evidence: ViewEvidence | None = None  # None without a choice, or if made on a sample
+    left_out: Mapping[str, str] = field(default_factory=dict)  # not compared, and why
 
     def describe(self) -> dict[str, Any]:
         """The entry `view` of a record."""
@@ -233,8 +215,7 @@ def _reason(values: Mapping[BackboneView, float], chosen: BackboneView) -> str:
     )
 
 
-MOST_FOLDS_WORK = 2_000_000_000
-"""If a fit takes more work, nothing is cross-validated."""
+MOST_FOLDS_WORK = 2_000_000_000  # if a fit takes more work, nothing is cross-validated
 
 
 @dataclass(frozen=True)
@@ -242,16 +223,11 @@ class TrainedHead:
     """A head, fitted to all labelled rows, and its accuracy on held-out images."""
 
     name: str
-    head: LinearHead
-    """Its temperature is calibrated."""
-    accuracy: Estimate | None
-    """Cross-validated; None if no row could be held out."""
-    gain: Estimate | None
-    """Its accuracy minus that of the supervised head on the same folds; None without a pool."""
-    logits: Array
-    """Of held-out rows, shape (repeats, n, k); NaN for rows that were never held out."""
-    others: Mapping[str, LinearHead]
-    """Every head that was fitted."""
+    head: LinearHead  # its temperature is calibrated
+    accuracy: Estimate | None  # cross-validated; None if no row could be held out
+    gain: Estimate | None  # against the supervised head on the same folds; None without a pool
+    logits: Array  # of held-out rows, shape (repeats, n, k); NaN for rows that were never held out
+    others: Mapping[str, LinearHead]  # every head that was fitted
     reason: str
 
 
@@ -269,17 +245,10 @@ def train_head(
 ) -> TrainedHead:
     """A head on all labelled rows, with its cross-validated accuracy; all fits are made at once.
 
-    Args:
-        features: Of the labelled images, shape (n, d).
-        codes: Their classes, 0 to n_classes - 1.
-        n_classes: How many classes there are.
-        pool: Of the unlabelled images, shape (m, d); none if None or empty.
-        rng: Decides every random choice.
-        algorithm: One of HEADS.
-        useful: The chance of each pool image to be useful, shape (m,); 1 if None.
-        groups: Rows of one group are held out together; each row is its own if None.
-        views: The same rows in all views, if that of `features` was chosen among them: its folds
-            are used, and no fold takes part in the choice of the view by which it is judged.
+    `features`, (n, d), are those of the labelled images, `pool`, (m, d), of the unlabelled ones,
+    `useful`, (m,), the chance of each of these to be useful, 1 if None. Rows of one group are held
+    out together. `views` are the same rows in all views, if that of `features` was chosen among
+    them: its folds are used, and no fold takes part in the choice of the view that judges it.
     """
     n_pool = 0 if pool is None else len(pool)
     uses_pool = head_named(algorithm).uses_pool and n_pool > 0

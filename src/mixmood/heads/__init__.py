@@ -1,11 +1,8 @@
 """Linear classifiers on frozen features, trained with few labels and a pool.
 
-    fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
-
-A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
-`directions` are signed roots scaled to length 1 (`heads.problem`). `HEADS` holds the heads by name.
-`MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the same heads as
-scikit-learn estimators; they are imported when first used.
+A head is `softmax(directions(features) @ weights + bias)`; `directions` are signed roots scaled to
+length 1 (`heads.problem`). `fit_head` fits one of `HEADS` to all labelled rows. The three
+classifiers are the same heads as scikit-learn estimators, imported when first used.
 """
 
 from typing import TYPE_CHECKING, Any

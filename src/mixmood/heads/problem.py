@@ -1,7 +1,4 @@
-"""Linear heads on directions of features, and the problem that they are fitted to.
-
-B problems are fitted at once: the folds of a cross-validation, or one problem with all rows.
-"""
+"""Linear heads on directions of features, fitted to B problems, such as all folds, at once."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,9 +57,8 @@ def check_amount(n_rows: int, n_classes: int) -> None:
 def directions(features: Array) -> Array:
     """sign(x) * sqrt(|x|) of every feature, then each row divided by its length.
 
-    Roots weaken the few features that are large in an image; the length of a row says more
-    about contrast than about classes. A row of zeros stays zero. float32 stays float32, other
-    types become float64.
+    Roots weaken the few features that are large in an image; the length says more about contrast
+    than about classes. Zeros stay zero, float32 stays float32, other types become float64.
 
     Source: Perronnin et al., "Improving the Fisher kernel", 2010.
 
@@ -312,13 +308,9 @@ def head_problem(
 ) -> HeadProblem:
     """The checked problem from features of labelled and unlabelled images, (n, d) and (m, d).
 
-    Rows are put in an order that depends on their content alone, so that heads do not depend on
-    the order in which files are listed.
-
-    Args:
-        weights: 1 where a row trains, shape (B, n); one problem with all rows if None.
-        useful: The chance of each row of the pool to belong to a labelled class, shape (m,); 1
-            if None. Pseudo-labels are weighted by it.
+    Rows are put in an order that depends on their content alone, not on that of files. `weights`
+    are 1 where a row trains, shape (B, n); one problem with all rows if None. `useful` is the
+    chance of each row of the pool to belong to a labelled class, shape (m,); 1 if None.
     """
     check_labelled(features, codes, n_classes)
     unlabelled = features[:0] if pool is None else pool

@@ -9,13 +9,12 @@ from mixmood.heads.problem import Head, LinearHead, SupervisedHead, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 
-HEADS: dict[str, Head] = {
+HEADS: dict[str, Head] = {  # with the settings that were chosen on development tasks
     "supervised": SupervisedHead(),
     "mixmatch": MixMatchHead(),
     "pseudo-label": PseudoLabelHead(),
     "propagation": PropagationHead(),
 }
-"""Heads with the settings that were chosen on development tasks."""
 
 
 def head_named(name: str) -> Head:

@@ -17,9 +17,7 @@ from mixmood.numerics.checks import checked_features
 Table = NDArray[np.float64]
 Metric = Literal["cityblock", "euclidean"]
 
-CANCELLED = 1e-6
-"""Squared distances below this part of the squared lengths, as of copies, have lost too many
-digits: then all pairs are subtracted."""
+CANCELLED = 1e-6  # squared distances below this part of the squared lengths have lost their digits
 
 
 def check_pair(x: Array, y: Array) -> None:

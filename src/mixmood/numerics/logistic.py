@@ -101,14 +101,10 @@ def fit_logistic(
     the origin of the features. scikit-learn's C is 1 / penalty for three and more classes.
     The same input gives the same bytes.
 
-    Args:
-        features: Shape (n, d). The penalty is not scaled with them: scale them before.
-        targets: Class probabilities of the rows, shape (n, k) or (B, n, k).
-        weights: How much each row counts in each problem, shape (B, n); 0 leaves a row out.
-        penalties: One positive number for each problem, shape (B,).
-        start: A solution to start from; all zeros if None.
-        single: Compute in single precision, for tolerances of 1e-4 and more; a whole `train
-            --algorithm propagation` takes 1.1 s, and 1.3 s without.
+    Features are (n, d), targets probabilities, (n, k) or (B, n, k), weights (B, n), 0 to leave a
+    row out, penalties (B,) and positive. All zeros are the start if it is None. Single precision is
+    for tolerances of 1e-4 and more: a whole `train --algorithm propagation` takes 1.1 s, and 1.3 s
+    without.
     """
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]

@@ -21,9 +21,9 @@ CONSTANT = 0.3  # the constant entry of every row; its weight is the intercept
 def fit_classifier(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
     """Value of a linear classifier that separates labelled images (+1) from the pool's (-1).
 
-    Labelled images and pool have the same total weight. Of the pool only foreign images differ from
-    the labelled ones, so that they get the lowest values. Every image is scored by a model that was
-    fitted without its fold: useful and labelled images have the same distribution of scores.
+    Both have the same total weight. Of the pool only foreign images differ from labelled ones: they
+    get the lowest values. Every image is scored by a model that was fitted without its fold, so
+    that useful and labelled images have the same distribution of scores.
     """
     n, n_others = rows.n_labelled, len(rows.rows) - rows.n_labelled
     own_folds = folds_by_content(rows.labelled_units, labels)

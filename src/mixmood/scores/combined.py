@@ -13,8 +13,7 @@ def fit_combined(rows: ComparedRows, labels: Codes | None, importance: Array | N
     """Classifier value plus k-NN cosine, each divided by its spread over labelled and pool images.
 
     The classifier finds foreign images that have something in common, the k-NN score single ones.
-    The k-NN part leaves out the labelled images of a row's fold, as the classifier does, so that
-    useful images of the pool and labelled images have the same distribution of scores.
+    The k-NN part leaves out the labelled images of a row's fold, as the classifier does.
     """
     part = fit_classifier(rows, labels, importance)
     n, own_folds = rows.n_labelled, part.arrays["labelled_folds"]

@@ -1,8 +1,7 @@
 """What the scores share: checked rows, their folds, models fitted without each fold, and the scale.
 
-A row of the pool that was used for fitting must be scored by a model that was fitted without it.
-The fold of such a row is a hash of its features: when the row is scored later, the model that was
-fitted without that fold is used. No list of folds is stored.
+The fold of a pool row is a hash of its features, so that a row that was used for fitting is later
+scored by the model that was fitted without it: no list of folds is stored.
 """
 
 from collections.abc import Callable, Mapping
