@@ -29,10 +29,7 @@ class Estimate:
 
 
 def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> tuple[float, float]:
-    """The mean over rows and its standard error; only groups are independent of each other.
-
-    The error is that of a ratio of sums over groups. With one group it is infinite.
-    """
+    """The mean, and its error as a ratio of sums over independent groups; infinite with one."""
     own = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
     counts, sums = np.bincount(own).astype(float), np.bincount(own, values)
     mean, n_groups = float(sums.sum() / counts.sum()), len(sums)
@@ -137,10 +134,7 @@ def accuracy_of(
     names: Sequence[str],
     groups: NDArray[np.integer] | None,
 ) -> LabelledAccuracy | None:
-    """How often heads are right on held-out rows, and on each class; None if no row was held out.
-
-    `logits`, shape (repeats, n, k), are NaN for rows that were never held out.
-    """
+    """How often heads are right on held-out rows, and by class; None if none was (all are NaN)."""
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)
     if not seen.any():

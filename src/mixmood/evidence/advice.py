@@ -186,10 +186,9 @@ def answer(
 ) -> Answer:
     """Which pools to use together, or which to filter, or why none.
 
-    All pools whose advice is "use" are used together, and the useful part of those whose advice is
-    "filter" if it probably helps, unless the best of them alone is expected to gain more by
-    MOST_LOST. (The head counts each image by its chance to be useful: that is the useful part.)
-    `together` gives the gain of several pools, `why_not_probed` the reason where there are none.
+    All pools of the advice "use" are used `together`, and the useful part of those of "filter" if
+    it probably helps (the head counts each image by its chance to be useful), unless the best of
+    them alone is expected to gain more by MOST_LOST.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     gains = {name: -known[name].gain if name in known else 0.0 for name in advice}

@@ -75,8 +75,7 @@ def labelled_folds(
 ) -> LabelledFolds:
     """Folds of the labelled images, and the predictions of the supervised head out of fold.
 
-    Images of one group are held out together. Raises InputError where cross-validation is not
-    possible: fewer than two classes, or none with two images.
+    InputError where there are fewer than two classes, or none with two images (groups).
     """
     members = np.arange(len(codes)) if groups is None else groups
     folds = repeated_folds(codes, N_FOLDS, N_PARTS, rng, members)
@@ -97,8 +96,7 @@ def pool_effect(
 ) -> PoolEffect:
     """The change from the supervised head to a head that also uses the pool, on the same folds.
 
-    `pool`, shape (m, d), is in random order: the first N_PARTS * N_PART images are used. `useful`
-    is the chance of each to be useful, shape (m,); 1 if None.
+    The first N_PARTS * N_PART images of `pool`, (m, d), are used; their order must be random.
     """
     chances = np.ones(len(pool)) if useful is None else useful
     parts = zip(labelled.problems, parts_of(pool), parts_of(chances), strict=True)
@@ -133,10 +131,7 @@ def _predicted(
     folds: Folds,
     rng: np.random.Generator,
 ) -> Array:
-    """Calibrated probability of the right class, and 1 where it is predicted; (2, parts, n).
-
-    Both are NaN for rows that are never held out.
-    """
+    """Calibrated probability of the right class, and 1 where it is predicted: `LabelledFolds`."""
     found, rows = np.full((2, *folds.shape), np.nan), directions(features)
     for part, (problem, fold_of) in enumerate(zip(problems, folds, strict=True)):
         logits = fit_in_parts(head, problem, rows, int(rng.integers(2**63)))[1]
@@ -205,19 +200,16 @@ class Gain:
 def gain_of(
     effect: PoolEffect, useful_share: float | None, accuracy: float, algorithm: str
 ) -> Gain:
-    """The gain of a head, from the measured effect of the pool and its useful share.
+    """The gain of a head, from the effect of the pool and its useful share, None if not known.
 
     points = offset + share * useful share + (room + both * useful share) * wrong
              + slope * change of the probability of the right class
 
-    `wrong` is the share of the labelled images that are wrong without a pool: where it is small,
-    little can be gained. A useful share of None is not known.
-
-    The squared error is spread^2 + (factor * standard error of the change)^2: the first part is due
-    to other draws of the pool, other training, and data sets that the map was not fitted on. All
-    pools of a labelled set have the share `common` of it in common. No development task exceeded
-    `most_wrong`. Beyond it the map stays constant, and the change that it would have is added to
-    the error.
+    `wrong` is the share of the labelled images that are wrong without a pool. The squared error is
+    spread^2 + (factor * standard error of the change)^2: the first part is due to other draws,
+    trainings and data sets. All pools of a labelled set have the share `common` of it in common.
+    Beyond `most_wrong`, which no development task exceeded, the map stays constant, and the change
+    that it would have is added to the error.
     """
     fitted = POINTS[algorithm]
     wrong = min(1 - accuracy, fitted["most_wrong"])
@@ -293,9 +285,9 @@ class LearningCurve:
 def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> LearningCurve:
     """The slope of held-out accuracy over the logarithm of the number of training labels.
 
-    Every fold's training rows are thinned, class by class, to a few shares; the images that are
-    held out stay the same. A few dozen images measure a slope badly, so it is averaged with the
-    usual slope at this accuracy. The curve of labels that cannot be learnt is never clear.
+    Every fold's training rows are thinned, class by class. A few dozen images measure a slope
+    badly: it is averaged with the usual one at this accuracy. Without learnable labels no curve is
+    clear.
     """
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))

@@ -269,10 +269,7 @@ def doubtful_sentence(
     seed: int,
     groups: Codes | None = None,
 ) -> str:
-    """A sentence about the labels that `check` flags; empty if none is as doubtful as SURE.
-
-    The features are in the order of their set; `place` gives the name of an image.
-    """
+    """A sentence about the labels that `check` flags; empty if none is as doubtful as SURE."""
     present, own = np.unique(codes, return_inverse=True)
     if len(present) < 2:
         return ""

@@ -223,10 +223,9 @@ _WEIGHTS = 1 / (LEVELS * (1 - LEVELS) + FLOOR)
 def binormal_share(
     labelled: Array, pool: Array, least_separation: float, importance: Array | None = None
 ) -> float:
-    """The share with the least squared error, over all allowed separations and spreads.
+    """The share with the least squared error over all allowed separations and spreads.
 
-    Of fits that are nearly as good, the one with the largest share is taken. `labelled` and `pool`
-    are cross-fitted scores, `importance` the weights of the labelled images.
+    Of fits of cross-fitted scores that are nearly as good, the largest share is taken.
     """
     is_allowed = min(least_separation, SEPARATIONS[-1]) <= _SEPARATION_OF + 1e-9
     curves = _CURVES[is_allowed]

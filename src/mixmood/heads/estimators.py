@@ -129,8 +129,7 @@ class PseudoLabelClassifier(_HeadClassifier):
     def fit(self, X: Any, y: Any, useful: Any = None) -> Self:
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown.
 
-        `useful` is the chance of each unlabelled row to belong to one of the classes, shape (n,); 1
-        if None. `mixmood train` estimates it from the images.
+        `useful`, (n,), is the chance of each unlabelled row to be of one of the classes; 1 if None.
         """
         return self._fit(X, y, useful)
 

@@ -73,8 +73,7 @@ class MixMatchHead(Head):
 def logit_gradient(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
     """The gradient of the loss in the mixed logits, shape (k, rows, B); labelled rows come first.
 
-    `error` are probabilities minus targets. `shares`, shape (n_labelled, B), are the weights of
-    labelled rows, which sum to 1; `gamma` is that of the pool's mean squared error.
+    `error` is p - targets; `shares`, (n_labelled, B), sum to 1; `gamma` weighs the pool.
     """
     n_labelled = len(shares)
     p, pool_error = mixed_p[:, n_labelled:], error[:, n_labelled:]
@@ -94,11 +93,9 @@ def sharpened(p: Array, temperature: float, axis: int = -1) -> Array:
 
 
 class _Training:
-    """The state of a training: rows in single precision, and the parameters of all heads.
+    """The state of a training. Parameters are (r + 1, k, B), the bias last; logits (k, rows, B)."""
 
-    Parameters have shape (r + 1, k, B); the last row is the bias. Logits have shape (k, rows, B):
-    sums over a few classes are fast along the first axis.
-    """
+    # Sums over a few classes are fast along the first axis.
 
     _KEEP_MEAN, _KEEP_SQUARE = 0.9, 0.99
 

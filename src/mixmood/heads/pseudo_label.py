@@ -72,9 +72,8 @@ def most_confident(
 ) -> tuple[Array, Mask]:
     """Hard labels, shape (B, m, k), and the most confident rows of each class, shape (B, m).
 
-    The label of a row is its most probable class. Of each class the `n_each` (one number, or of
-    shape (B, k)) most confident rows are taken, of equal ones the first. The less useful a row, the
-    less its confidence counts.
+    The label of a row is its most probable class. Of each class `n_each`, a number or (B, k), are
+    taken, of equal ones the first. `useful` scales the confidence.
     """
     guessed = p.argmax(axis=2)
     confidence = useful * (p.max(axis=2) - 1 / p.shape[2])

@@ -27,10 +27,7 @@ class Grouped:
     groups: Rows
 
     def kept(self, n_groups: int, min_rows: int = 1) -> Mask:
-        """For each group, which rows are not in it, shape (groups, n).
-
-        All rows are kept if fewer than `min_rows` would be left.
-        """
+        """Rows that are not in each group, (groups, n); all if fewer than `min_rows` are left."""
         kept: Mask = self.groups != np.arange(n_groups)[:, None]
         kept[np.count_nonzero(kept, axis=1) < min_rows] = True
         return kept
@@ -43,10 +40,7 @@ def left_out_distances(
     names: Sequence[str],
     overflow: Overflow = "count",
 ) -> Table:
-    """Each measure from x to each other sample without each group, (names, others, groups).
-
-    Each entry equals `compare` on the remaining rows.
-    """
+    """`compare` of x with each other sample without each group, (names, others, groups)."""
     for other in others:
         check_pair(x.rows, other.rows)
     table = np.empty((len(names), len(others), n_groups))
@@ -72,9 +66,8 @@ def _shares_without(
 ) -> Iterator[Array]:
     """The histograms of all samples without each group, shape (samples, d, bins).
 
-    Bins are equal ones over what is left of the first sample. A group holds the lowest or highest
-    value of one feature in ten: only these are binned anew. All groups get the same array, since
-    new ones of this size cost more than the arithmetic.
+    Bins span what is left of the first sample: the one feature in ten of which a group holds an end
+    is binned anew. All groups get one array: new ones cost more than the arithmetic.
     """
     first, kept = samples[0].rows, [sample.kept(n_groups) for sample in samples]
     edges = Bins.over(first, N_BINS)
@@ -99,9 +92,8 @@ def _shares_without(
 def partition_distances(rows: Array, is_first: Mask, names: Sequence[str]) -> Table:
     """Each measure from the first to the second side of each partition, (measures, partitions).
 
-    `is_first` says for each partition which rows are on the first side, shape (partitions, n). The
-    histograms span the middle of all rows: both sides have the same bins in every partition, and a
-    few rows far away, which are in the outer bins, do not make the other bins wide.
+    `is_first`, (partitions, n), are the rows of the first side. The histograms of all partitions
+    span the middle of all rows, so that a few rows far away do not make the bins wide.
     """
     measures = [MEASURES[name] for name in names]
     distances = np.zeros((len(names), len(is_first)))

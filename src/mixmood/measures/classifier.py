@@ -48,10 +48,7 @@ def classifier_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
 
 
 def _inverse(products: Table) -> Table | None:
-    """The inverse of the ridge regression's matrix, after elimination of the intercept, (N, N).
-
-    None if all rows are equal.
-    """
+    """The inverse of the matrix of the ridge regression, (N, N); None if all rows are equal."""
     n = len(products)
     means = products.mean(axis=0)
     kernel = products - means - means[:, None] + means.mean()
@@ -72,11 +69,9 @@ def _inverse(products: Table) -> Table | None:
 
 
 def _gini(inverse: Table | None, is_first: Mask) -> float:
-    """The mean sign of f_ij(x_i) - f_ij(y_j) over all pairs.
-
-    With S = {i, j}, P the matrix of `_inverse` and t the targets, the residuals of the regression
-    without S are (P_SS)^-1 (P t)_S. They are computed for all pairs at once, times det P_SS > 0.
-    """
+    """The mean sign of f_ij(x_i) - f_ij(y_j) over all pairs."""
+    # With S = {i, j}, P the matrix of `_inverse` and t the targets, the residuals of the regression
+    # without S are (P_SS)^-1 (P t)_S: here for all pairs at once, times det P_SS > 0.
     if inverse is None:
         return 0.0
     solution = inverse @ np.where(is_first, 1.0, -1.0)

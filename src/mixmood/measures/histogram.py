@@ -42,8 +42,7 @@ class Bins:
     def shares(self, values: Array, overflow: Overflow) -> Array:
         """The normalised histogram of each feature, shape (d, n_bins + 2), outer bins at the ends.
 
-        With overflow "drop" the outer bins are 0 and the others sum to 1; a feature without a
-        value in the range has an empty histogram (all zero).
+        With "drop" these are 0, and a feature without a value in the range has zeros only.
         """
         return normalise(self.counts(values).astype(np.float64), len(values), overflow)
 

@@ -70,10 +70,7 @@ PAPER = ("l1", "l2", "js", "cosine")  # the paper's measures, in its order
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
-    """The names in order, without repetitions, with `all` expanded; refuse an unknown name.
-
-    Pools are ranked by the first measure; `all` starts with the default measure.
-    """
+    """The names in order without repetitions; `all` is all, the default first; refuse others."""
     wanted: list[str] = []
     for name in names:
         if name != "all" and name not in MEASURES:
@@ -95,10 +92,7 @@ def check_sample_size(sample_size: int, names: Sequence[str]) -> None:
 def compare(
     x: Array, others: Sequence[Array], names: Sequence[str], overflow: Overflow = "count"
 ) -> Array:
-    """Each measure from x to each other sample, shape (len(names), len(others)).
-
-    Equals `MEASURES[name](x, other)` entry by entry; x is binned once for all of them.
-    """
+    """`MEASURES[name](x, other)` for all names and others, (names, others); x is binned once."""
     for y in others:
         check_pair(x, y)
     measures, shares = [MEASURES[name] for name in names], list[Array]()

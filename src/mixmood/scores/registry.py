@@ -75,10 +75,7 @@ def score_family(name: str) -> ScoreFamily:
 def fit_score(
     labelled: Array, pool: Array, labels: Codes | None = None, family: str = DEFAULT_SCORE
 ) -> FittedScore:
-    """A score of a family, fitted on at least 2 labelled images and a random sample of the pool.
-
-    About 1000 rows of the pool are enough; `labels` are classes of the labelled images, or None.
-    """
+    """A score fitted on at least 2 labelled images and a random pool sample; 1000 are enough."""
     chosen = score_family(family)
     if chosen.needs_labels and labels is None:
         raise OptionError(
