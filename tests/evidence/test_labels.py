@@ -38,7 +38,7 @@ def test_wrong_labels_have_the_highest_scores_and_the_right_suggestions(labelled
 def test_without_wrong_labels_held_out_images_are_not_less_often_right(labelled):
     found = LabelEvidence(*labelled[:2]).without_flagged
     assert found.after.value >= found.before.value
-    assert found.gain.low < found.gain.value < found.gain.high
+    assert found.gain.interval[0] < found.gain.value < found.gain.interval[1]
     assert found.before.value == pytest.approx(56 / 60, abs=0.05)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
+from mixmood.core.records.check import Measured
 from mixmood.core.records.ranking import LabelledAccuracy
 from mixmood.core.text import counted, either_form, listed
 from mixmood.heads.problem import Head, HeadProblem, LinearHead
@@ -26,6 +27,11 @@ class Estimate:
     value: float
     low: float
     high: float
+
+    @property
+    def measured(self) -> Measured:
+        """The entry in a record."""
+        return Measured(self.value, (self.low, self.high))
 
 
 def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> tuple[float, float]:

@@ -97,6 +97,7 @@ def pool_effect(
     """The change from the supervised head to a head that also uses the pool, on the same folds.
 
     The first N_PARTS * N_PART images of `pool`, (m, d), are used; their order must be random.
+    `useful`, (m,), is the chance of each to be useful; 1 if None.
     """
     chances = np.ones(len(pool)) if useful is None else useful
     parts = zip(labelled.problems, parts_of(pool), parts_of(chances), strict=True)
@@ -286,8 +287,7 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     """The slope of held-out accuracy over the logarithm of the number of training labels.
 
     Every fold's training rows are thinned, class by class. A few dozen images measure a slope
-    badly: it is averaged with the usual one at this accuracy. Without learnable labels no curve is
-    clear.
+    badly: it is averaged with the usual one at this accuracy. It is not clear if nothing is learnt.
     """
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import InputError
+from mixmood.core.records.check import Measured, WithoutFlaggedRecord
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import either_form, listed
 from mixmood.evidence.accuracy import (
@@ -86,18 +87,6 @@ def mean_chances(logits: Array) -> Array:
     n_seen = is_seen.sum(axis=0)
     none = np.full_like(total, np.nan)
     return np.asarray(np.divide(total, n_seen, out=none, where=n_seen > 0))
-
-
-@dataclass(frozen=True)
-class WithoutFlagged:
-    """Accuracy on held-out images, by labels as given, of heads with all and without flagged ones.
-
-    All three are too low if labels are wrong. Flags come without the images that are measured.
-    """
-
-    before: Estimate
-    after: Estimate
-    gain: Estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +172,7 @@ class LabelEvidence:
         return taken
 
     @cached_property
-    def without_flagged(self) -> WithoutFlagged | None:
+    def without_flagged(self) -> WithoutFlaggedRecord | None:
         """What the set would gain without the flagged labels; None if too few folds can be made.
 
         Within the training images of each fold, labels are flagged by heads that see neither the
@@ -210,10 +199,10 @@ class LabelEvidence:
         gain = difference_interval(change[seen], None if self.groups is None else self.groups[seen])
         # If the prediction of none of n images changes, that of up to 3 / n of others may.
         half = max(SPREAD * (gain.high - gain.value), 3 / int(seen.sum()))
-        return WithoutFlagged(
-            held_out_accuracy(before, self.codes, self.groups),
-            held_out_accuracy(after, self.codes, self.groups),
-            Estimate(gain.value, max(gain.value - half, -1.0), min(gain.value + half, 1.0)),
+        return WithoutFlaggedRecord(
+            held_out_accuracy(before, self.codes, self.groups).measured,
+            held_out_accuracy(after, self.codes, self.groups).measured,
+            Measured(gain.value, (max(gain.value - half, -1.0), min(gain.value + half, 1.0))),
         )
 
     @cached_property
@@ -269,7 +258,10 @@ def doubtful_sentence(
     seed: int,
     groups: Codes | None = None,
 ) -> str:
-    """A sentence about the labels that `check` flags; empty if none is as doubtful as SURE."""
+    """A sentence about the labels that `check` flags; empty if none is as doubtful as SURE.
+
+    The features are in the order of their set; `place` gives the name of an image.
+    """
     present, own = np.unique(codes, return_inverse=True)
     if len(present) < 2:
         return ""

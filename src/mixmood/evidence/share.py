@@ -117,8 +117,7 @@ def share_of_fit(
 
     For far sources the share is right even if it is not trustworthy. On report tasks with near
     sources the interval contained the true share in 96 % of the trustworthy cases, and in all of
-    the others. Of more than 2000 labelled rows, and 1000 of `pool`, a random sample of the pool, a
-    random part is used.
+    the others. `pool` is a random sample. Of over 2000 labelled, 1000 pool rows, a part is used.
     """
     labelled, pool = checked_sets(labelled, pool, labels)
     own = _random_part(len(labelled), MOST_FITTED, rng)

@@ -133,9 +133,9 @@ class ViewEvidence:
     def nested_logits(self, final: Array) -> Array:
         """Held-out logits of the whole procedure, (repeats, n, k): no fold takes part in a choice.
 
-        `final` are those of the final head in the chosen view. Folds without which another view
-        would be chosen are predicted by the supervised head in that view, for a pool is only read
-        in the chosen one. With two folds, without one of which there is no choice, it is `final`.
+        `final` are those of the final head in the chosen view, on the same folds. Folds without
+        which another view would be chosen are predicted by the supervised head in that view, for a
+        pool is only read in the chosen one. With two folds no choice can be made without one.
         """
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return final

@@ -130,6 +130,7 @@ class PseudoLabelClassifier(_HeadClassifier):
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown.
 
         `useful`, (n,), is the chance of each unlabelled row to be of one of the classes; 1 if None.
+        `mixmood train` estimates it from the images.
         """
         return self._fit(X, y, useful)
 

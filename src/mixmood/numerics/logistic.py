@@ -41,8 +41,7 @@ def softmax(logits: Array, axis: int = -1) -> Array:
 class RowSpace:
     """Centred features as coordinates in an orthonormal basis.
 
-    The solution of a linear model with an L2 penalty is a combination of the rows: with n rows of
-    d > n features it needs n coordinates, and its norm stays the same.
+    The solution with an L2 penalty is a combination of the rows: n coordinates do, for any d.
     """
 
     coordinates: Array  # shape (n, r), r <= min(n, d); the columns are orthogonal when n < d
@@ -102,9 +101,8 @@ def fit_logistic(
     The same input gives the same bytes.
 
     Features are (n, d), targets probabilities, (n, k) or (B, n, k), weights (B, n), 0 to leave a
-    row out, penalties (B,) and positive. All zeros are the start if it is None. Single precision is
-    for tolerances of 1e-4 and more: a whole `train --algorithm propagation` takes 1.1 s, and 1.3 s
-    without.
+    row out, penalties (B,) and positive. Zeros are the start if it is None. `single` precision is
+    for tolerances from 1e-4 on: `train --algorithm propagation` takes 1.1 s, and 1.3 s without.
     """
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]

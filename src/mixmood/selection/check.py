@@ -18,7 +18,6 @@ from mixmood.data.images.decode import COMPARED_SIDE, is_same_picture
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource
 from mixmood.evidence import labels
-from mixmood.evidence.accuracy import Estimate
 from mixmood.evidence.labels import FEWEST, Copies, LabelEvidence
 from mixmood.features.backbones.backbone import Backbone, backbone_entry
 from mixmood.features.sample import Sample
@@ -38,10 +37,6 @@ def label_check(
     """The record of a checked set, from its readable images, test images and further warnings."""
     images = _labelled_images(sample, plan)
     checks, judged = list(_checks(images, test)), images.judged
-    without = None
-    if judged is not None and judged.is_flagged.any() and (gain := judged.without_flagged):
-        parts = map(_measured, (gain.before, gain.after, gain.gain))
-        without = records.WithoutFlaggedRecord(*parts)
     warnings = [*notes, *sample.warnings, minus_one_note(images.names), images.why_not_judged]
     if test is not None:
         warnings += [f"{test.pool.name}: {text}" for text in test.warnings]
@@ -53,11 +48,11 @@ def label_check(
         n_images=len(sample),
         n_unreadable=len(sample.unreadable),
         classes=dict(zip(images.names, images.counts.tolist(), strict=True)),
-        accuracy=None if judged is None else _measured(judged.accuracy),
+        accuracy=None if judged is None else judged.accuracy.measured,
         checks=tuple(one.summary for one in checks),
         findings=_findings(images, checks),
         confused=images.confused,
-        without_flagged=without,
+        without_flagged=judged.without_flagged if judged and judged.is_flagged.any() else None,
         images=_all_images(images, checks),
         backbone=backbone_entry(backbone),
         view=view,
@@ -293,10 +288,6 @@ def _all_images(images: _Labelled, checks: Sequence[_Check]) -> tuple[records.Ch
         )
         for row, index in enumerate(images.sample.rows.tolist())
     )
-
-
-def _measured(found: Estimate) -> records.Measured:
-    return records.Measured(found.value, (found.low, found.high))
 
 
 def _first(names: Sequence[str]) -> str:
