@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.records.check import Measured
 from mixmood.core.records.ranking import LabelledAccuracy
@@ -34,7 +34,7 @@ class Estimate:
         return Measured(self.value, (self.low, self.high))
 
 
-def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> tuple[float, float]:
+def mean_and_error(values: Array, groups: Codes | None = None) -> tuple[float, float]:
     """The mean, and its error as a ratio of sums over independent groups; infinite with one."""
     own = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
     counts, sums = np.bincount(own).astype(float), np.bincount(own, values)
@@ -45,9 +45,7 @@ def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> 
     return mean, float(np.sqrt(squares) / counts.sum())
 
 
-def accuracy_interval(
-    right: Array, groups: NDArray[np.integer] | None = None, spread: float = 1.0
-) -> Estimate:
+def accuracy_interval(right: Array, groups: Codes | None = None, spread: float = 1.0) -> Estimate:
     """The mean of `right`, one share between 0 and 1 for each image, with Wilson's interval.
 
     It stays between 0 and 1 and keeps a width if all images are right. Groups whose images are
@@ -73,7 +71,7 @@ def accuracy_interval(
     return Estimate(mean, float(low), float(high))
 
 
-def difference_interval(differences: Array, groups: NDArray[np.integer] | None = None) -> Estimate:
+def difference_interval(differences: Array, groups: Codes | None = None) -> Estimate:
     """The mean of paired differences, one for each image, with its interval of 95 %."""
     mean, error = mean_and_error(differences, groups)
     return Estimate(mean, mean - Z * error, mean + Z * error)
@@ -117,7 +115,7 @@ def fit_in_parts(
     return cast(LinearHead, first), np.concatenate(logits)
 
 
-def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
+def right_by_image(logits: Array, codes: Codes) -> Array:
     """The share of repeats in which each row was classified correctly, (n,); NaN if never seen."""
     is_seen = np.isfinite(logits).all(axis=(0, 2))
     right = np.full(len(codes), np.nan)
@@ -125,9 +123,7 @@ def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
     return right
 
 
-def held_out_accuracy(
-    logits: Array, codes: NDArray[np.integer], groups: NDArray[np.integer] | None
-) -> Estimate:
+def held_out_accuracy(logits: Array, codes: Codes, groups: Codes | None) -> Estimate:
     """The accuracy on rows that were held out, with its interval."""
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)
@@ -135,10 +131,7 @@ def held_out_accuracy(
 
 
 def accuracy_of(
-    logits: Array,
-    codes: NDArray[np.integer],
-    names: Sequence[str],
-    groups: NDArray[np.integer] | None,
+    logits: Array, codes: Codes, names: Sequence[str], groups: Codes | None
 ) -> LabelledAccuracy | None:
     """How often heads are right on held-out rows, and by class; None if none was (all are NaN)."""
     right = right_by_image(logits, codes)

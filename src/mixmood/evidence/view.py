@@ -233,14 +233,14 @@ class TrainedHead:
 
 def train_head(
     features: Array,
-    codes: NDArray[np.integer],
+    codes: Codes,
     n_classes: int,
     pool: Array | None,
     rng: np.random.Generator,
     *,
     algorithm: str = BASE,
     useful: Array | None = None,
-    groups: NDArray[np.integer] | None = None,
+    groups: Codes | None = None,
     views: ViewEvidence | None = None,
 ) -> TrainedHead:
     """A head on all labelled rows, with its cross-validated accuracy; all fits are made at once.
@@ -279,10 +279,7 @@ def train_head(
 
 
 def _folds(
-    work: int,
-    codes: NDArray[np.integer],
-    rng: np.random.Generator,
-    groups: NDArray[np.integer] | None,
+    work: int, codes: Codes, rng: np.random.Generator, groups: Codes | None
 ) -> tuple[Folds, str]:
     """The folds, and why no row is held out; empty if some are."""
     none = np.full((1, len(codes)), NEVER)
