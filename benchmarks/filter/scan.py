@@ -28,8 +28,8 @@ from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import Extractor
 from mixmood.report.filter import list_rows, write_list
-from mixmood.selection.filter import decide, gather_parts, parse_keep
-from mixmood.selection.plan import FilterPlan
+from mixmood.selection.filter import decide, gather_parts
+from mixmood.selection.plan import FilterPlan, parse_keep
 from mixmood.selection.scan import (
     PartFolder,
     ScanPart,

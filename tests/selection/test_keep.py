@@ -11,13 +11,12 @@ from mixmood.selection.filter import (
     OVER_COUNT,
     TOO_MANY_OF_CLASS,
     UNREADABLE,
-    KeepRule,
     ScannedPool,
     balanced,
     decide,
     diverse_order,
-    parse_keep,
 )
+from mixmood.selection.plan import KeepRule, parse_keep
 from mixmood.selection.scorer import balanced_threshold
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from mixmood.api.outputs import PicturedReport, drawn
+from mixmood.api.outputs import PicturedReport, pictures_of
 from mixmood.api.view_choice import open_labelled, reading, sets_in_view
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame, written
@@ -72,7 +72,7 @@ class CheckReport(PicturedReport, LabelCheck):
         )
         title = f"Which class has each of {counted(len(images), 'flagged image')}?"
         task = LabelTask(title, "The most doubtful first", tuple(self.classes), images)
-        return drawn(label_page, task, {self.labelled: pool}, path)
+        return written(label_page(task, pictures_of(images, {self.labelled: pool})), path)
 
     def _worst(self, most: int) -> list[Finding]:
         """The first finding of each of the worst images."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
-from mixmood.api.outputs import check_outputs, drawn, train_command
+from mixmood.api.outputs import check_outputs, pictures_of, train_command
 from mixmood.api.view_choice import SetsInView, open_labelled, reading, sets_in_view
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files import data_frame, sweep, written
@@ -134,7 +134,7 @@ class Kept:
         )
         title = f"Keep these {len(images)} images of {self.record.pool}?"
         task = LabelTask(title, "They score nearest to the threshold", (), images)
-        return drawn(label_page, task, {self.record.pool: pool}, path)
+        return written(label_page(task, pictures_of(images, {self.record.pool: pool})), path)
 
     def __repr__(self) -> str:
         """The number of kept images and the useful share."""

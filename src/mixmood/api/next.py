@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from mixmood.api.filter import reference
-from mixmood.api.outputs import check_outputs, drawn, slug, train_command
+from mixmood.api.outputs import check_outputs, pictures_of, slug, train_command
 from mixmood.api.train import as_pools
 from mixmood.api.view_choice import SetsInView, open_labelled, reading, sets_in_view
 from mixmood.core.errors import InputError
-from mixmood.core.files import data_frame
+from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener
 from mixmood.core.options import with_options
 from mixmood.core.records import labelling as records
@@ -84,14 +84,14 @@ class NextImages:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The page to label the images on; also written to `path`, if one is given."""
-        return drawn(label_page, self._task, self._pools, path)
+        return written(label_page(*self._task_and_pictures), path)
 
     def to_label_studio(self, path: str | Path | None = None) -> str:
         """The images as tasks of Label Studio; also written to `path`, if one is given."""
-        return drawn(label_studio_tasks, self._task, self._pools, path)
+        return written(label_studio_tasks(*self._task_and_pictures), path)
 
     @property
-    def _task(self) -> records.LabelTask:
+    def _task_and_pictures(self) -> tuple[records.LabelTask, list[str | None]]:
         record, n_images = self.record, counted(len(self.record.images), "image")
         title = f"Which class has each of {n_images}?"
         lead = f"Labels that help most, of {listed([one.name for one in record.pools])}"
@@ -100,7 +100,7 @@ class NextImages:
             for one in record.images
         )
         task = (title, lead, record.classes, images, record.next, record.labels_file)
-        return records.LabelTask(*task)
+        return records.LabelTask(*task), pictures_of(images, self._pools)
 
     def __repr__(self) -> str:
         """How many images of how many pools."""

@@ -3,7 +3,8 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
@@ -11,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.files import check_writable, expanded, written
-from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
+from mixmood.core.files import check_writable, expanded
+from mixmood.core.records.labelling import MOST_IMAGES, LabelImage
 from mixmood.data.images.decode import jpeg_uri
 from mixmood.data.images.names import split_options, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool
@@ -50,7 +51,12 @@ def check_outputs(
 
     Inputs may also be words and objects that are no paths; a file may be "-" for stdout.
     """
-    read = _paths_read(what for what in inputs if isinstance(what, str | Path))
+    read: set[Path] = set()
+    for path in (expanded(what) for what in inputs if isinstance(what, str | Path)):
+        read.add(Path(os.path.realpath(split_options(path)[0])))
+        # A list of itself: opening it reports the mistake, or sets the pool aside.
+        with suppress(InputError):
+            read.update(chain_of_lists(path))
     targets = [target for target in files if target is not None]
     places = [target if target == STDOUT else os.path.realpath(target) for target in targets]
     for target, place in zip(targets, places, strict=True):
@@ -71,28 +77,6 @@ def check_outputs(
                 f"{folder} lies inside one of the inputs and would become a part of it. Name a "
                 "folder elsewhere."
             )
-
-
-def _paths_read(inputs: Iterable[str | Path]) -> set[Path]:
-    """All paths that are read; a list of a list is read through both."""
-    found: set[Path] = set()
-    for path in map(expanded, inputs):
-        found.add(Path(os.path.realpath(split_options(path)[0])))
-        try:
-            found.update(chain_of_lists(path))
-        except InputError:
-            continue  # a list of itself: opening it reports the mistake, or sets the pool aside
-    return found
-
-
-def drawn(
-    draw: Callable[[LabelTask, list[str | None]], str],
-    task: LabelTask,
-    pools: Mapping[str, Pool],
-    path: str | Path | None,
-) -> str:
-    """The page to label on, or another text that `draw` makes; also written to `path`, if given."""
-    return written(draw(task, pictures_of(task.images, pools)), path)
 
 
 def pictures_of(images: Sequence[LabelImage], pools: Mapping[str, Pool]) -> list[str | None]:

@@ -134,7 +134,19 @@ def _tuned_side(labelled: Any, plan: TrainingRunPlan, listener: Listener) -> int
 def _trained_head(
     labelled: Any, unlabelled: Any, plan: TrainingRunPlan, listener: Listener
 ) -> TrainedModel:
-    check_head_algorithm(plan.algorithm, unlabelled)
+    algorithm, known = plan.algorithm, (AUTO, *HEADS)
+    if algorithm in plans.NETWORK_ONLY:
+        raise OptionError(
+            f"{algorithm} trains networks. Give --model wrn-thin, or one of "
+            f"{', '.join(known)} for a head."
+        )
+    if algorithm not in known:
+        raise unknown_name("algorithm", str(algorithm), (*known, *plans.NETWORK_ONLY))
+    if not len(as_pools(unlabelled)) and algorithm in HEADS and HEADS[algorithm].uses_pool:
+        raise OptionError(
+            f"{algorithm} needs unlabelled images; got none. "
+            "Give a pool, or train with 'supervised'."
+        )
     log = mlflow_log(plan.mlflow)
     run_files.prepare_folder(plan.folder, plan.resume, is_head=True)
 
@@ -154,23 +166,6 @@ def _trained_head(
     if log is not None:
         log_head(log, run.record, plan.folder)
     return TrainedModel(run.record, run.model)
-
-
-def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
-    """Refuse an algorithm that heads do not have, and a missing pool for one that needs it."""
-    known = (AUTO, *HEADS)
-    if algorithm in plans.NETWORK_ONLY:
-        raise OptionError(
-            f"{algorithm} trains networks. Give --model wrn-thin, or one of "
-            f"{', '.join(known)} for a head."
-        )
-    if algorithm not in known:
-        raise unknown_name("algorithm", str(algorithm), (*known, *plans.NETWORK_ONLY))
-    if not len(as_pools(unlabelled)) and algorithm in HEADS and HEADS[algorithm].uses_pool:
-        raise OptionError(
-            f"{algorithm} needs unlabelled images; got none. "
-            "Give a pool, or train with 'supervised'."
-        )
 
 
 NO_POOL = "No pool was given: the supervised head is used."

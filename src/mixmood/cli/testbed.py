@@ -163,12 +163,10 @@ def tables(
 
     check_format(format, 1 if table is None and out is not None else table)
     found = testbed_tables(store, plan=plan)
-    if out is None:
-        _show(found, format, table)
-    else:
+    if out is not None:
         found.write(out)
         say(f"Tables, figures and records are in {out}.")
-    _say_gaps(found)
+    _show(found, None if out is not None else format, table)
 
 
 @app.command()
@@ -187,15 +185,13 @@ def correlate(
     check_format(format, 3)
     found = testbed_tables(store, plan=plan, is_correlated=True)
     _show(found, format, 3)
-    _say_gaps(found)
 
 
-def _show(found: "TestbedTables", format: str, table: int | None) -> None:
-    text = found.to_text(format, table)
-    put("-", text if format in ("csv", "json") else readable(text))
-
-
-def _say_gaps(found: "TestbedTables") -> None:
+def _show(found: "TestbedTables", format: str | None, table: int | None) -> None:
+    """Print a table or all, unless the format is None, and say what is missing in them."""
+    if format is not None:
+        text = found.to_text(format, table)
+        put("-", text if format in ("csv", "json") else readable(text))
     if gaps := found.tables.gaps.describe():
         say(gaps)
 

@@ -79,16 +79,14 @@ def train(
         except KeyboardInterrupt:
             from mixmood.core.cache import cache_directory
 
-            say(_stopped(out, has_cache=cache_directory(plan.cache) is not None))
+            kept = "only features in the cache are" if cache_directory(plan.cache) else "nothing is"
+            how = f"Stopped before the first checkpoint: {kept} kept."
+            if (out / CHECKPOINT).exists():
+                again = "continue with the same command and --resume."
+                how = f"Stopped. The checkpoint is in {out}: {again}"
+            say(how)
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
-
-
-def _stopped(out: Path, *, has_cache: bool) -> str:
-    if not (out / CHECKPOINT).exists():
-        kept = "only features in the cache are" if has_cache else "nothing is"
-        return f"Stopped before the first checkpoint: {kept} kept."
-    return f"Stopped. The checkpoint is in {out}: continue with the same command and --resume."
 
 
 def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:

@@ -168,10 +168,12 @@ class FeatureCache(AbstractContextManager["FeatureCache"]):
 
     def info(self) -> CacheInfo:
         """How many images and archives the file holds, its size and its limit."""
-        counts, n_bytes = (0, 0), 0
+        n_images = n_archives = n_bytes = 0
         with self._database() as db:
-            counts, n_bytes = _counts(db), file_size(db)
-        return CacheInfo(self.path, *counts, n_bytes, self.limit_bytes)
+            query = "SELECT (SELECT count(*) FROM features), (SELECT count(*) FROM archives)"
+            n_images, n_archives = db.execute(query).fetchone()
+            n_bytes = file_size(db)
+        return CacheInfo(self.path, n_images, n_archives, n_bytes, self.limit_bytes)
 
     def clear(self) -> None:
         """Remove all entries; other processes may use the file at the same time."""
@@ -194,7 +196,10 @@ class FeatureCache(AbstractContextManager["FeatureCache"]):
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = _connect(self.path)
+            self._db = sqlite3.connect(
+                self.path, timeout=LONGEST_WAIT_S, isolation_level=None, check_same_thread=False
+            )
+            self._db.executescript(SCHEMA)
         except FAILURES as error:
             self._handle(error)
         except OSError as error:
@@ -244,7 +249,7 @@ class FeatureCache(AbstractContextManager["FeatureCache"]):
             # Rows with dates in the future, from a wrong clock, would never be removed.
             date = int(self._now())
             db.execute("UPDATE features SET used = ? WHERE used > ?", (date, date))
-            n_images = _counts(db)[0]
+            n_images = db.execute("SELECT count(*) FROM features").fetchone()[0]
             if n_images == 0:
                 return
             # Down to 90 % of the limit, so that not every further row causes an eviction.
@@ -262,18 +267,6 @@ def file_size(db: sqlite3.Connection) -> int:
     """The bytes that the file takes on disk."""
     size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     return int(db.execute(size).fetchone()[0])
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        path, timeout=LONGEST_WAIT_S, isolation_level=None, check_same_thread=False
-    )
-    try:
-        db.executescript(SCHEMA)
-    except FAILURES:
-        db.close()
-        raise
-    return db
 
 
 def open_cache(
@@ -318,12 +311,6 @@ def _is_whole(row: object, checksum: object, used: object) -> bool:
         and len(row) % np.float32().itemsize == 0
         and zlib.crc32(row) == checksum
     )
-
-
-def _counts(db: sqlite3.Connection) -> tuple[int, int]:
-    query = "SELECT (SELECT count(*) FROM features), (SELECT count(*) FROM archives)"
-    n_images, n_archives = db.execute(query).fetchone()
-    return n_images, n_archives
 
 
 def cache_info(cache: str | Path | None = None) -> CacheInfo:

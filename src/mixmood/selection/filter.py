@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,10 @@ from mixmood.features.extract import Extractor
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, typical_threshold
 from mixmood.selection.duplicates import originals
-from mixmood.selection.plan import FilterPlan
+from mixmood.selection.plan import FilterPlan, KeepRule
 from mixmood.selection.scan import PartFolder, scan_local
 from mixmood.selection.scorer import Scorer
 
-AUTO = "auto"
 REASONS = (
     "",
     "unlike the labelled images",
@@ -49,39 +47,6 @@ CACHED_IMAGES = 50_000
 MOST_DIVERSE = 20_000
 """The largest number of kept images that `diverse` takes: it compares all with all."""
 DIVERSE_SHARE = 0.5  # the share of the kept images that `diverse` keeps
-
-
-@dataclass(frozen=True)
-class KeepRule:
-    """What to keep: the estimated useful part, or what the one field that is set says."""
-
-    share: float | None = None
-    count: int | None = None
-    threshold: float | None = None
-
-
-def parse_keep(keep: str | float) -> KeepRule:
-    """The rule behind `--keep auto|SHARE|COUNT`: a share is below 1, a count a whole number.
-
-    >>> parse_keep("auto"), parse_keep("0.3").share, parse_keep(500).count
-    (KeepRule(share=None, count=None, threshold=None), 0.3, 500)
-    """
-    word = str(keep).strip().lower()
-    if word == AUTO:
-        return KeepRule()
-    try:
-        number = float(word)
-    except ValueError:
-        number = nan
-    if 0 < number < 1:
-        return KeepRule(share=number)
-    # 1.0 could be one image or all of them: neither is guessed.
-    if not (number >= 1 and number.is_integer()) or (number == 1 and "." in word):
-        raise OptionError(
-            "--keep takes auto, a share between 0 and 1 or a whole number of at least 1; "
-            f"got {keep}."
-        )
-    return KeepRule(count=int(number))
 
 
 def keep_best(scores: Array, n_kept: int, is_candidate: Mask) -> Mask:
@@ -215,12 +180,21 @@ class FilterJob:
     def scanned(self) -> ScannedPool:
         """Scan what is not scanned yet; the pool before the decision."""
         self.parts.begin(self._identity(), resume=self.plan.resume)
-        self._scan()
+        progress = self.extractor.listener
+        n_missing = sum(stop - start for start, stop in self.parts.missing())
+        progress.start(self.pool.name, n_missing)
+        if self.plan.backend == "ray":
+            from mixmood.selection.cluster import scan_ray
+
+            scan_ray(self)
+        else:
+            cache = self.extractor.cache if len(self.pool) <= CACHED_IMAGES else None
+            scan_local(self.parts, self.pool, self.scorer, replace(self.extractor, cache=cache))
+        progress.finish(self.pool.name)
         pool = gather_parts(self.parts)
         for row, label in self.answers.items():
             if label != KEEP and pool.reasons[row] != UNREADABLE:
-                is_none = label == NONE
-                pool.reasons[row] = NO_CLASS if is_none else LABELLED
+                pool.reasons[row] = NO_CLASS if label == NONE else LABELLED
         return pool
 
     def run(self) -> ScannedPool:
@@ -251,19 +225,6 @@ class FilterJob:
             "backbone": f"{backbone.fingerprint} {backbone.view}" if backbone else "",
             "labelled set or score": state.hexdigest(),
         }
-
-    def _scan(self) -> None:
-        progress = self.extractor.listener
-        n_missing = sum(stop - start for start, stop in self.parts.missing())
-        progress.start(self.pool.name, n_missing)
-        if self.plan.backend == "ray":
-            from mixmood.selection.cluster import scan_ray
-
-            scan_ray(self)
-        else:
-            cache = self.extractor.cache if len(self.pool) <= CACHED_IMAGES else None
-            scan_local(self.parts, self.pool, self.scorer, replace(self.extractor, cache=cache))
-        progress.finish(self.pool.name)
 
     def _diverse(self, pool: ScannedPool) -> ScannedPool:
         """Keep half of the kept images: typical ones that differ from each other."""

@@ -22,13 +22,20 @@ def fill_folder(
 
     Files of the same name are replaced. What cannot be linked is copied.
     """
+    from PIL import Image
+
     make_folder(folder)
     progress.start(folder.name, len(indices))
     for index in indices.tolist():
         target = folder / safe_name(pool.locate(index), index)
         source = pool.file_path(index) if with_links else None
         if source is None or not _linked(source, target):
-            _copied(pool, index, target)
+            raw = pool.fetch(index)
+            if isinstance(raw, bytes):
+                write_atomic(target, raw)
+            else:
+                with atomic_file(target.with_name(f"{target.name}.png")) as file:
+                    Image.fromarray(pool.picture(index)).save(file, "PNG")
         progress.advance(folder.name)
     progress.finish(folder.name)
 
@@ -68,14 +75,3 @@ def _linked(source: bytes, target: Path) -> bool:
     except OSError:
         return False  # another disk, or one without links: the image is copied instead
     return True
-
-
-def _copied(pool: ImageSource, index: int, target: Path) -> None:
-    from PIL import Image
-
-    raw = pool.fetch(index)
-    if isinstance(raw, bytes):
-        write_atomic(target, raw)
-        return
-    with atomic_file(target.with_name(f"{target.name}.png")) as file:
-        Image.fromarray(pool.picture(index)).save(file, "PNG")

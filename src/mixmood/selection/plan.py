@@ -1,9 +1,9 @@
 """Every option of `filter`, `next` and `check`, declared and checked in one place."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, option
@@ -11,12 +11,41 @@ from mixmood.core.text import check_name, in_percent, listed
 from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option, labels_option
 from mixmood.jobs.local import BACKENDS, LOCAL
 
-if TYPE_CHECKING:
-    # Not at run time: the command line shows these options before NumPy is imported.
-    from mixmood.selection.filter import KeepRule
-
 FIT_SAMPLE = 1000
 """Random pool images that the filter is fitted with; more take longer and change nothing."""
+
+
+@dataclass(frozen=True)
+class KeepRule:
+    """What to keep: the estimated useful part, or what the one field that is set says."""
+
+    share: float | None = None
+    count: int | None = None
+    threshold: float | None = None
+
+
+def parse_keep(keep: str | float) -> KeepRule:
+    """The rule behind `--keep auto|SHARE|COUNT`: a share is below 1, a count a whole number.
+
+    >>> parse_keep("auto"), parse_keep("0.3").share, parse_keep(500).count
+    (KeepRule(share=None, count=None, threshold=None), 0.3, 500)
+    """
+    word = str(keep).strip().lower()
+    if word == "auto":
+        return KeepRule()
+    try:
+        number = float(word)
+    except ValueError:
+        number = nan
+    if 0 < number < 1:
+        return KeepRule(share=number)
+    # 1.0 could be one image or all of them: neither is guessed.
+    if not (number >= 1 and number.is_integer()) or (number == 1 and "." in word):
+        raise OptionError(
+            "--keep takes auto, a share between 0 and 1 or a whole number of at least 1; "
+            f"got {keep}."
+        )
+    return KeepRule(count=int(number))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +117,8 @@ class FilterPlan(LoggedPlan):
         _ = self.rule
 
     @property
-    def rule(self) -> "KeepRule":
+    def rule(self) -> KeepRule:
         """What to keep."""
-        from mixmood.selection.filter import KeepRule, parse_keep
-
         if self.threshold is not None:
             return KeepRule(threshold=self.threshold)
         return parse_keep(str(self.keep))
