@@ -18,16 +18,8 @@ from mixmood.ssl.record import HeadRecord, TrainingRecord
 from mixmood.ssl.run_folder import RECORD
 from mixmood.testbed.analysis.correlate import Agreement
 
-Loaded = (
-    RankReport
-    | CheckReport
-    | Filtering
-    | Proposals
-    | HeadRecord
-    | TrainingRecord
-    | list[Agreement]
-    | dict[str, Any]
-)
+Record = RankReport | CheckReport | Filtering | Proposals | HeadRecord | TrainingRecord
+Loaded = Record | list[Agreement] | dict[str, Any]
 KINDS: dict[str, Any] = {
     "candidates": Ranking,
     "findings": LabelCheck,

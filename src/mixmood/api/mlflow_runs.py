@@ -28,11 +28,8 @@ def log_ranking(log: MlflowLog, report: "RankReport") -> str:
     """Log a ranking: its options, a few numbers of each pool, record and page. The run's id."""
     own = report.labelled
     params = _fields(report, "measure", "by", "sample_size", "draws", "seed", "best")
-    params |= {
-        "labelled": own.name,
-        "n_labelled": own.n_images,
-        "backbone": report.backbone["name"],
-    }
+    params |= {"labelled": own.name, "n_labelled": own.n_images}
+    params["backbone"] = report.backbone["name"]
     writes = (report.to_json, report.to_csv, report.to_html)
     writers = dict(zip(("ranking.json", "ranking.csv", "ranking.html"), writes, strict=True))
     found = _ranking_metrics(report)

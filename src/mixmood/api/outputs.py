@@ -99,9 +99,8 @@ def pictures_of(images: Sequence[LabelImage], pools: Mapping[str, Pool]) -> list
     return found
 
 
-FEWEST_CLASSES = 2  # a classifier needs at least so many classes
+# Options that are repeated in the next command, if it has them.
 CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "labels", "seed")
-"""Options that are repeated in the next command, if it has them."""
 
 
 def train_command(
@@ -117,7 +116,7 @@ def train_command(
     Sets are as the user gave them. `lists` are further pools: lists of `filter`, which say which
     frames they hold.
     """
-    if len(classes or ()) < FEWEST_CLASSES:
+    if len(classes or ()) < 2:  # a classifier needs two
         return None
     # `train` has no option for frames: the paths say it.
     framed = [with_frames_option(one, plan.frames) for one in sets]

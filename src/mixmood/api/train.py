@@ -1,7 +1,4 @@
-"""`mixmood.train`: a classifier from a few labelled images and pools of unlabelled ones.
-
-A head uses the pools that `rank` advises, by the same question and numbers.
-"""
+"""`mixmood.train`: a classifier from a few labelled images and pools of unlabelled ones."""
 
 import os
 import time

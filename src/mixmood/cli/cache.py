@@ -26,8 +26,8 @@ def info(cache: Directory = None) -> None:
     typer.echo(f"file      {about.path}")
     typer.echo(f"images    {about.n_images}")
     typer.echo(f"archives  {about.n_archives}")
-    typer.echo(f"size      {_megabytes(about.n_bytes)}")
-    typer.echo(f"limit     {_megabytes(about.limit_bytes)} (MIXMOOD_CACHE_MB)")
+    typer.echo(f"size      {about.n_bytes / 1024**2:.1f} MB")
+    typer.echo(f"limit     {about.limit_bytes / 1024**2:.1f} MB (MIXMOOD_CACHE_MB)")
 
 
 @app.command()
@@ -44,7 +44,3 @@ def clear(cache: Directory = None) -> None:
         f"Deleted the features of {counted(about.n_images, 'image')} and the index of "
         f"{counted(about.n_archives, 'archive')}."
     )
-
-
-def _megabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 1024**2:.1f} MB"

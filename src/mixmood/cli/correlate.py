@@ -7,17 +7,15 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.terminal import console, put, show
 
-Csv = Annotated[
-    str | None,
-    options.file("Write one row for each task, number of labels and measure; - is stdout."),
-]
-
 
 def correlate(
     accuracies: Annotated[str, typer.Argument(metavar="ACCURACY.csv", help="Accuracy per cell.")],
     distances: Annotated[str, typer.Argument(metavar="DISTANCES.csv", help="Distance per cell.")],
     json: options.Json = None,
-    csv: Csv = None,
+    csv: Annotated[
+        str | None,
+        options.file("Write one row for each task, number of labels and measure; - is stdout."),
+    ] = None,
 ) -> None:
     """Pearson, Spearman and regret of distances against accuracies.
 

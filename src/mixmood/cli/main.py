@@ -18,8 +18,7 @@ from mixmood.core.errors import MixmoodError, reason
 from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
-DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""The error numbers of a disk that is full, over its quota or broken."""
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # full, over quota, broken
 
 
 class Commands(TyperGroup):

@@ -46,9 +46,8 @@ def paths(words: list[str]) -> list[str]:
 def takes(
     plan: type, without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that makes the fields of a plan the options of a command.
+    """A decorator: fields of a plan are options of a command, in the place of its `plan`.
 
-    The function gets the plan as its parameter `plan`; `--help` shows the options in its place.
     Fields in `without` are not offered; they keep their defaults.
     """
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
 
 INTERRUPTED = 130  # the exit code of a program ended by Ctrl-C
-FIRST_S, EVERY_S = 5.0, 30.0
-"""Seconds until the first line, and between lines, where there is no terminal."""
+FIRST_S, EVERY_S = 5.0, 30.0  # until the first line, and between lines, without a terminal
 
 
 def open_closed_streams() -> None:
@@ -103,10 +102,7 @@ class Bars(Listener):
         has_lines: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare to draw; if quiet, only warnings and notes are printed.
-
-        `has_lines` prints how far a task is now and then where there is no terminal.
-        """
+        """Prepare to draw, or only messages if quiet; `has_lines` without a terminal."""
         self.is_quiet, self.is_drawn = is_quiet, sys.stderr.isatty() and not is_quiet
         self._unit, self._has_lines, self._clock = unit, has_lines and not is_quiet, clock
         self._display: Progress | None = None
@@ -214,6 +210,7 @@ def speed_of(task: "Task") -> str:
     """The rate of a bar in its own unit; nothing for a task of a single step."""
     # Before a second has passed, results come from the cache, and their rate means nothing.
     speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
+    # Before a second has passed, a rate means nothing: cached results come at once.
     if task.total == 1 or not speed or not seconds or seconds < 1:
         return ""
     return f"{speed:{',.0f' if speed >= 9.5 else '.2g'}} {task.fields['unit']}/s"

@@ -129,18 +129,14 @@ def _with_same_pictures(found: Copies, images: Sample, others: Sample) -> Copies
 
 
 class _Check(NamedTuple):
-    """One check, with a score and a flag for each image, both of shape (n,).
-
-    Checks of single images say `why`: the suggested class of a flagged image, or nothing, and a
-    sentence.
-    """
+    """One check, with a score and a flag for each image, both of shape (n,)."""
 
     name: str
     scores: Array  # from 0 to 1; larger is worse
     flags: Mask
     nothing: str  # the sentence if no image is flagged
     found: str  # the sentence if some are
-    why: Callable[[int], tuple[str, str]] = lambda row: ("", "")
+    why: Callable[[int], tuple[str, str]] = lambda row: ("", "")  # a class, a sentence
 
     @property
     def summary(self) -> records.CheckSummary:

@@ -21,8 +21,7 @@ MOST_DIFFERENT_BITS = 3
 """None of 9.4 million pairs of different development images differs in as few bits. Features with
 noise of 5 % of their mean differ in 1.1 bits on average; 96 to 98 % of them are found."""
 N_BANDS = MOST_DIFFERENT_BITS + 1
-MOST_IN_BAND = 64
-"""How many codes with an equal band are compared with each other; this limits the time."""
+MOST_IN_BAND = 64  # codes with an equal band that are compared with each other: limits the time
 
 PART_BITS = 4
 _ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -42,10 +42,8 @@ KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = range(5)
 UNREADABLE, TOO_MANY_OF_CLASS, TOO_SIMILAR, LABELLED, NO_CLASS = range(5, 10)
 """The reasons as indices into REASONS, which arrays hold."""
 N_NAMED = 5  # how many unreadable images the record names; the list names them all
-CACHED_IMAGES = 50_000
-"""Features of a larger pool are not cached: they would displace everything else in the cache."""
-MOST_DIVERSE = 20_000
-"""The largest number of kept images that `diverse` takes: it compares all with all."""
+CACHED_IMAGES = 50_000  # features of a larger pool would displace everything else in the cache
+MOST_DIVERSE = 20_000  # kept images that `diverse` takes: it compares all with all
 DIVERSE_SHARE = 0.5  # the share of the kept images that `diverse` keeps
 
 
@@ -174,8 +172,7 @@ class FilterJob:
     scorer: Scorer
     extractor: Extractor
     parts: PartFolder
-    answers: Mapping[int, str] = field(default_factory=dict)
-    """What a person said about images: a class, NONE or KEEP by their index."""
+    answers: Mapping[int, str] = field(default_factory=dict)  # a person's: a class, NONE or KEEP
 
     def scanned(self) -> ScannedPool:
         """Scan what is not scanned yet; the pool before the decision."""

@@ -38,8 +38,7 @@ from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import FittedFilter, Scorer
 
-MOST_CANDIDATES = 2000
-"""Images that are compared with each other; of more, a random part by their value."""
+MOST_CANDIDATES = 2000  # compared with each other; of more, a random part by their value
 LEAST_USEFUL, LEAST_TYPICAL = 0.1, 0.05
 """An image is proposed if its chance to be useful is as large, or if it scores at least as high as
 this share of the labelled images."""
@@ -48,8 +47,7 @@ POWER = 3  # of the cosine: similarity falls quickly, so that an image stands fo
 MOST_GUESSES = 5
 LEAST_LABELLED = 4  # two images of two classes: with fewer, no classifier says what it is unsure of
 FEW_USEFUL = 0.05
-CLEARLY_FIRST = 0.3
-"""An image is called unsure if its two best classes differ by less in probability."""
+CLEARLY_FIRST = 0.3  # an image is unsure if its best classes differ by less in probability
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ from mixmood.selection.filter import FilterJob, ScannedPool
 N_TILES = 8  # images in a row of a gallery
 MOST_GALLERIES = 8
 N_BINS = 60
-OUTER = 0.002
-"""The share of scores at each end that goes into the outer bins, so that outliers do not stretch
-the axis."""
+OUTER = 0.002  # the share of scores in each outer bin, so that outliers do not stretch the axis
 
 
 def gather_filter_material(

@@ -11,8 +11,7 @@ from mixmood.core.text import check_name, in_percent, listed
 from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option, labels_option
 from mixmood.jobs.local import BACKENDS, LOCAL
 
-FIT_SAMPLE = 1000
-"""Random pool images that the filter is fitted with; more take longer and change nothing."""
+FIT_SAMPLE = 1000  # pool images that a filter is fitted with; more take longer, change nothing
 
 
 @dataclass(frozen=True)

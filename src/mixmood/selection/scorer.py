@@ -44,8 +44,7 @@ class FittedFilter:
 
     score: FittedScore
     useful: ShareRecord
-    threshold: float
-    """Of `--keep auto`: infinite if nothing is useful, minus infinity if everything is."""
+    threshold: float  # of `--keep auto`: infinite if nothing is useful, minus infinity if all is
     labelled: Array  # unit rows of the labelled images, shape (n, d), to find the nearest one
     centre: Array  # the mean of the pool's sample, shape (d,), which the hash codes are relative to
 
@@ -138,18 +137,15 @@ def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
 
 @dataclass(frozen=True)
 class Scorer:
-    """A fitted filter with a classifier, the names of classes and labelled images, and a backbone.
-
-    For pools of features, the backbone's digest and name are "", and its resolution is 0.
-    """
+    """A fitted filter, a classifier, the names of classes and of labelled images, and a backbone."""
 
     filter: FittedFilter
     head: LinearHead | None  # None without labels
     class_names: tuple[str, ...]  # those of the head
     labelled_names: tuple[str, ...]  # the nearest labelled image is shown by its name
-    backbone: str  # the digest of the network
-    backbone_name: str  # from which `--load` loads it
-    resolution: int
+    backbone: str  # the digest of the network; "" for features
+    backbone_name: str  # from which `--load` loads it; "" for features
+    resolution: int  # 0 for features
     depth: str = LAST
     pixel_range: PixelRange | None = None  # for images of more than eight bits
 
@@ -195,8 +191,7 @@ def load_scorer(path: Path) -> Scorer:
         return Scorer(fitted, head, **plain, pixel_range=pixel_range)
 
 
-MOST_IN_FILTER = 5000
-"""The largest number of labelled images that a filter is fitted on; of more, a random sample."""
+MOST_IN_FILTER = 5000  # labelled images that a filter is fitted on; of more, a random sample
 LEAST_LABELLED = 8
 
 

@@ -18,10 +18,7 @@ class JsonRecord:
         return asdict(self)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The record as JSON text; also written to `path`, if one is given.
-
-        Equal inputs and seeds give equal bytes.
-        """
+        """The record as JSON text, equal for equal inputs; also written to `path`, if given."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         return written(text, path)
 
@@ -127,10 +124,7 @@ class Union:
 
 @dataclass(frozen=True)
 class LabelledAccuracy:
-    """How often a classifier is right on labelled images that it was not trained on.
-
-    In `balanced` each class counts the same, however many images it has.
-    """
+    """How often a classifier is right on labelled images that it was not trained on."""
 
     value: float  # the share of right predictions, from 0 to 1, with its 95 % interval
     interval: tuple[float, float]
