@@ -210,7 +210,6 @@ def speed_of(task: "Task") -> str:
     """The rate of a bar in its own unit; nothing for a task of a single step."""
     # Before a second has passed, results come from the cache, and their rate means nothing.
     speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
-    # Before a second has passed, a rate means nothing: cached results come at once.
     if task.total == 1 or not speed or not seconds or seconds < 1:
         return ""
     return f"{speed:{',.0f' if speed >= 9.5 else '.2g'}} {task.fields['unit']}/s"

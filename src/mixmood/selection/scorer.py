@@ -137,7 +137,7 @@ def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
 
 @dataclass(frozen=True)
 class Scorer:
-    """A fitted filter, a classifier, the names of classes and of labelled images, and a backbone."""
+    """A fitted filter and a classifier, the names of classes and labelled images, a backbone."""
 
     filter: FittedFilter
     head: LinearHead | None  # None without labels
