@@ -59,16 +59,11 @@ class CheckReport(PicturedReport, LabelCheck):
         pool: Pool | None = self._sets
         if pool is None:
             raise InputError(f"{self!r} was loaded: it has no pictures. Check the set again.")
+        worst = self._worst(MOST_IMAGES)
+        guesses = (((one.suggested, one.score),) if one.suggested else () for one in worst)
         images = tuple(
-            LabelImage(
-                self.labelled,
-                one.path,
-                one.index,
-                ((one.suggested, one.score),) if one.suggested else (),
-                one.label,
-                one.why,
-            )
-            for one in self._worst(MOST_IMAGES)
+            LabelImage(self.labelled, one.path, one.index, guess, one.label, one.why)
+            for one, guess in zip(worst, guesses, strict=True)
         )
         title = f"Which class has each of {counted(len(images), 'flagged image')}?"
         task = LabelTask(title, "The most doubtful first", tuple(self.classes), images)

@@ -258,10 +258,7 @@ def _fitted_job(
 
 
 def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener) -> Backbone | None:
-    """The network with which a saved filter was fitted, by what was asked for; None for features.
-
-    A file that was moved may be named again; its digest decides whether it is the same.
-    """
+    """The network that a saved filter was fitted with, as asked for; None for features."""
     family = saved.filter.score.family
     if plan.score not in (DEFAULT_SCORE, family):
         raise OptionError(
@@ -276,6 +273,7 @@ def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener)
         )
     network = None
     if has_images:
+        # A file that was moved may be named again; its digest decides whether it is the same.
         is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
         name = plan.backbone if is_named else saved.backbone_name
         side = plan.resolution if isinstance(plan.resolution, int) else saved.resolution
@@ -328,11 +326,7 @@ def _gains(gains: PoolGains, job: FilterJob, decided: ScannedPool) -> GainChange
 
 
 def answer(gains: GainChange | None, n_kept: int) -> tuple[str, str]:
-    """What to train with, in one sentence, and in one word: "kept", "whole" or "nothing".
-
-    The whole pool is used if that is advised and gains more than its kept part. Without gains there
-    is no sentence, unless no image is kept.
-    """
+    """What to train with, in one sentence, and in one word: "kept", "whole" or "nothing"."""
     if n_kept == 0:
         return "Use no image of this pool: none is kept.", "nothing"
     if gains is None:

@@ -47,10 +47,7 @@ def check_outputs(
     files: Iterable[str | Path | None],
     folders: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse an output that cannot be written, or would change an input or another output.
-
-    Inputs may also be words and objects that are no paths; a file may be "-" for stdout.
-    """
+    """Refuse an output that cannot be written, or would change an input or another output."""
     read: set[Path] = set()
     for path in (expanded(what) for what in inputs if isinstance(what, str | Path)):
         read.add(Path(os.path.realpath(split_options(path)[0])))
@@ -80,10 +77,7 @@ def check_outputs(
 
 
 def pictures_of(images: Sequence[LabelImage], pools: Mapping[str, Pool]) -> list[str | None]:
-    """Each image as a data URI; None where it cannot be read any more.
-
-    InputError for features, which have no pictures, and for more images than a page holds.
-    """
+    """Each image as a data URI; None where it cannot be read any more."""
     if len(images) > MOST_IMAGES:
         raise InputError(
             f"A page to label on holds at most {MOST_IMAGES} pictures; got {len(images)}. "
@@ -113,8 +107,7 @@ def train_command(
 ) -> str | None:
     """The command that trains with these sets; None unless all are paths, and without classes.
 
-    Sets are as the user gave them. `lists` are further pools: lists of `filter`, which say which
-    frames they hold.
+    `lists` are further pools: lists of `filter`, which say which frames they hold.
     """
     if len(classes or ()) < 2:  # a classifier needs two
         return None

@@ -64,19 +64,23 @@ class RaySpread:
             os.environ.setdefault(name, value)
         with needing("--backend ray", "cluster"):
             import ray
+        no_cluster = OptionError(
+            f"No Ray cluster answers at '{self.address}'. "
+            "Start one with: ray start --head --port=6379"
+        )
         host, colon, port = (self.address or "").removeprefix("ray://").rpartition(":")
         try:
             if colon and port.isdecimal():
                 # If nothing listens there, Ray itself would retry for minutes.
                 socket.create_connection((host, int(port)), timeout=WAIT_S).close()
         except OSError as error:
-            raise _no_cluster(self.address) from error
+            raise no_cluster from error
         here = {"num_cpus": n_jobs or None, "include_dashboard": False}
         options = here if self.address is None else {"address": self.address}
         try:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
         except ConnectionError as error:
-            raise _no_cluster(self.address) from error
+            raise no_cluster from error
         except Exception as error:
             # Ray raises a bare Exception when a busy machine does not start it in time.
             raise InputError(
@@ -84,9 +88,3 @@ class RaySpread:
                 "busy, or use the backend local."
             ) from error
         return ray
-
-
-def _no_cluster(address: str | None) -> OptionError:
-    return OptionError(
-        f"No Ray cluster answers at '{address}'. Start one with: ray start --head --port=6379"
-    )

@@ -77,11 +77,7 @@ class ScanWorker:
 
 
 def scan_ray(job: FilterJob) -> None:
-    """Score the missing ranges on the cluster at RAY_ADDRESS, or on a Ray started here; write them.
-
-    `jobs` is the number of actors: by default one for each core, or for each GPU if the backbone
-    uses GPUs.
-    """
+    """Score and write missing ranges on the cluster at RAY_ADDRESS, or on a Ray started here."""
     if not (ranges := job.parts.missing()):
         return
     # Ray's processes would log to our stderr; errors of calls are returned anyway.

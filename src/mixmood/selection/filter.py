@@ -86,10 +86,7 @@ def diverse_order(features: Array, scores: Array, n_chosen: int, strength: float
 
 @dataclass(frozen=True)
 class ScannedPool:
-    """The values of all images that a decision needs, about 30 bytes for each image.
-
-    Before the decision, the reasons say why an image cannot be kept whatever its score.
-    """
+    """The values of all images that a decision needs, about 30 bytes for each image."""
 
     scores: NDArray[np.float64]  # NaN where an image could not be read, shape (n,)
     classes: NDArray[np.int32]  # predicted ones, -1 without classes, shape (n,)

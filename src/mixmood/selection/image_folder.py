@@ -18,10 +18,7 @@ _OWN_NAME = re.compile(r"\.?\d{9,}_")
 def fill_folder(
     pool: ImageSource, indices: Rows, folder: Path, progress: Listener, *, with_links: bool
 ) -> None:
-    """Put the images at these indices into a folder that `check_empty` has checked.
-
-    Files of the same name are replaced. What cannot be linked is copied.
-    """
+    """Put images into a folder that `check_empty` has checked; equal names are replaced."""
     from PIL import Image
 
     make_folder(folder)
