@@ -78,6 +78,13 @@ def test_reading_in_steps_reads_the_same_images_as_at_once_and_changes_no_earlie
     assert rows(in_steps)[:10] == known
 
 
+def test_reading_no_further_image_keeps_the_sample_and_what_it_has_computed():
+    found = reading().read_on(20)
+    assert found.read_on(20).sample is found.sample
+    assert "contents" not in vars(found.sample)
+    assert found.read_on(20, reading(seed=1).sample).sample is found.sample
+
+
 def test_broken_images_are_replaced_by_others_and_named():
     found = reading(most=150).read_on(150)
     assert len(found.features) == 150

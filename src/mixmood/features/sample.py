@@ -63,6 +63,8 @@ class Sample:
 
     def where(self, is_wanted: Mask) -> Self:
         """The sample with some of its images; `is_wanted` has shape (n,)."""
+        if is_wanted.all():
+            return self  # with its cached contents and features
         digests = tuple(compress(self.digests, is_wanted))
         blocks = {name: block[is_wanted] for name, block in self.blocks.items()}
         return replace(self, rows=self.rows[is_wanted], blocks=blocks, digests=digests)
@@ -73,6 +75,8 @@ class Sample:
 
     def is_among(self, contents: frozenset[bytes]) -> Mask:
         """Which images have one of these contents, shape (n,)."""
+        if not contents:
+            return np.zeros(len(self), bool)  # without the contents of the images, which are copies
         return np.array([content in contents for content in self.contents], dtype=bool)
 
     @cached_property
