@@ -58,6 +58,11 @@ def test_a_renamed_or_moved_file_hits_the_cache(tmp_path, pool, cache):
     assert n_embedded(moved, range(50), Means(), cache=cache) == 0
 
 
+def test_copies_far_behind_an_image_are_found_in_the_cache(pool, cache):
+    copies = Pool(pool.images[:2] * 500)
+    assert n_embedded(copies, range(1000), Means(), cache=cache, jobs=1) < 500
+
+
 def test_a_file_changed_in_place_misses_the_cache(pool, pictures, cache):
     extract(pool, range(50), Means(), cache=cache)
     pool.images[0] = encoded(255 - pictures[0])

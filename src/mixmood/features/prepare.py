@@ -20,7 +20,8 @@ from mixmood.features.backbones.view import HALF, split
 
 CONSTANT = 1  # all pixels are equal at the resolution of the backbone
 POOR_RANGE = 2  # more than eight bits, and nearly black or nearly white by the range of its pool
-STORE_EVERY = 128  # rows that are written to the cache at once: a killed process may lose so many
+STORE_EVERY = 128  # images whose rows are written at once: a killed process may lose so many,
+# and copies of an image are computed again until its row is written
 MOST_WAITING = 4 * 1024**2  # a thread that has read more bytes decodes them: memory is bounded
 
 
@@ -72,7 +73,7 @@ class Preparer:
         self._spaces = [cache_space(backbone, self._range) for backbone in backbones]
         # Broken images must be known before a batch is formed that features depend on.
         self._is_eager = any(backbone.is_batch_dependent for backbone in backbones)
-        self._unstored: dict[bytes, FeatureRow] = {}
+        self._unstored, self._n_waiting = dict[bytes, FeatureRow](), 0
         self.cores = threading.BoundedSemaphore(n_cores)
 
     def read(self, numbered: list[tuple[int, int]]) -> list[Prepared]:
@@ -107,14 +108,15 @@ class Preparer:
                     for name, values in split(seen.row[None], self._blocks[number]).items():
                         key = self._key(image, number, name)
                         self._unstored[key] = kept_row(values[0], name, seen.flags)
-        if len(self._unstored) >= STORE_EVERY:
+        self._n_waiting += len(images)
+        if self._n_waiting >= STORE_EVERY:
             self.store()
 
     def store(self) -> None:
         """Write to the cache the rows that are not yet in it."""
         if self._cache is not None:
             self._cache.put(self._unstored)
-        self._unstored = {}
+        self._unstored, self._n_waiting = {}, 0
 
     def _key(self, image: Prepared, number: int, block: str) -> bytes:
         """The key in the cache of a block of features, by one of the backbones."""
