@@ -94,10 +94,13 @@ def views_fitted_once(fitted_views, monkeypatch):
     """Most examples choose a view for the same labelled images: each choice is computed once."""
     fit, make = view.fit_in_parts, view.head_problem
 
-    def make_once(features, codes, n_classes, weights):
-        key = (n_classes, *digests(features, codes, weights))
+    def make_once(*parts, **named):
+        if len(parts) > 3:  # with a pool: the problem of a training
+            return make(*parts, **named)
+        features, codes, n_classes = parts
+        key = (n_classes, *named, *digests(features, codes, *named.values()))
         if key not in fitted_views:
-            fitted_views[key] = make(features, codes, n_classes, weights=weights)
+            fitted_views[key] = make(*parts, **named)
         return fitted_views[key]
 
     def fit_once(head, problem, rows, seed=0):
