@@ -32,6 +32,8 @@ def run_testbed(
 ) -> Status:
     """Run a test bed; runs whose records are in the store are not repeated. Returns the status.
 
+    It can be stopped at any moment and called again: every finished run is kept.
+
     Args:
         testbed: The name of a preset, or a TOML file.
         store: The folder of the records; it is made if it does not exist.

@@ -101,8 +101,9 @@ def fit_logistic(
     The same input gives the same bytes.
 
     Features are (n, d), targets probabilities, (n, k) or (B, n, k), weights (B, n), 0 to leave a
-    row out, penalties (B,) and positive. Zeros are the start if it is None. `single` precision is
-    for tolerances from 1e-4 on: `train --algorithm propagation` takes 1.1 s, and 1.3 s without.
+    row out, penalties (B,) and positive; they are not scaled with the features: scale those before.
+    Zeros are the start if it is None. `single` precision is for tolerances from 1e-4 on: `train
+    --algorithm propagation` takes 1.1 s, and 1.3 s without.
     """
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]

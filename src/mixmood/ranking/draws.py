@@ -161,7 +161,7 @@ def wilcoxon_p(inter: Array, intra: Array) -> float:
 
     For up to MOST_EXACT pairs without ties it is computed here, from the probabilities of all sums
     of ranks. To import scipy.stats, which gives the same bytes, takes a third of the time of a
-    small `rank` (1.2 s; 0.8 s without).
+    small `rank` (1.4 s; 1.1 s without, measured beside other work).
 
     >>> wilcoxon_p(np.array([3.0, 5.0, 7.0]), np.array([1.0, 1.0, 1.0]))
     0.25

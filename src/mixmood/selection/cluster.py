@@ -77,7 +77,11 @@ class ScanWorker:
 
 
 def scan_ray(job: FilterJob) -> None:
-    """Score and write missing ranges on the cluster at RAY_ADDRESS, or on a Ray started here."""
+    """Score and write missing ranges on the cluster at RAY_ADDRESS, or on a Ray started here.
+
+    The driver writes to the folder; workers need not see it. `jobs` is the number of actors: by
+    default one for each core, or for each GPU if the backbone uses GPUs.
+    """
     if not (ranges := job.parts.missing()):
         return
     # Ray's processes would log to our stderr; errors of calls are returned anyway.
