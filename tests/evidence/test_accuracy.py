@@ -21,7 +21,7 @@ def all_heads():
 
 
 def logits_of(features, codes, pool, folds, heads=None):
-    plan, rng = nested_plan(folds, with_pairs=False), np.random.default_rng(7)
+    plan, rng = nested_plan(folds), np.random.default_rng(7)
     problem = head_problem(features, codes, 3, pool, plan.weights)
     _, logits = all_logits(heads or all_heads(), problem, directions(features), rng)
     return {name: plan.out_of_fold(one) for name, one in logits.items()}

@@ -107,15 +107,15 @@ def test_one_image_of_each_class_cannot_be_tested_but_trained():
 
 def test_a_nested_plan_never_trains_on_what_it_predicts():
     folds = repeated_folds(np.arange(20) % 2, 4, 2, np.random.default_rng(0))
-    plan = nested_plan(folds, with_pairs=True)
-    assert len(plan.weights) == 1 + 2 * (4 + 6)
+    plan = nested_plan(folds)
+    assert (len(plan.weights), len(plan.pairs)) == (1 + 2 * 4, 2 * 6)
     assert plan.weights[0].all()
     for (repeat, first, second), fit in plan.inner.items():
         out = np.isin(folds[repeat], (first, second))
-        assert (plan.weights[fit] == ~out).all()
+        assert (plan.pairs[fit] == ~out).all()
     for (repeat, fold), fit in plan.outer.items():
         assert (plan.weights[fit] == (folds[repeat] != fold)).all()
-    logits = np.random.default_rng(0).normal(size=(len(plan.weights), 20, 2))
+    logits = np.random.default_rng(0).normal(size=(len(plan.pairs), 20, 2))
     inside = plan.inside(logits, 0, 1)
     assert (np.isnan(inside[0, :, 0]) == (folds[0] == 1)).all()
 

@@ -168,15 +168,16 @@ FEWEST_FOLDS = 3  # with two folds a fit without both would have nothing to trai
 
 @dataclass(frozen=True)
 class NestedPlan:
-    """Rows that train in each fit: all rows first, then each outer fold out, then each pair out."""
+    """Rows that train in each fit of a nested cross-validation."""
 
     folds: Folds
-    weights: NDArray[np.float64]  # shape (B, n), 1 where a row trains
-    outer: dict[tuple[int, int], int]  # the fit without a fold, by repeat and fold
-    inner: dict[tuple[int, int, int], int]  # without two folds, by repeat and both, in any order
+    weights: NDArray[np.float64]  # all rows first, then each fold out, (B, n), 1 where a row trains
+    pairs: NDArray[np.float64]  # each pair of folds out, the same
+    outer: dict[tuple[int, int], int]  # the row of `weights` without a fold, by repeat and fold
+    inner: dict[tuple[int, int, int], int]  # that of `pairs`, by repeat and both, in any order
 
     def out_of_fold(self, logits: Array) -> Array:
-        """Logits of held-out rows, (repeats, n, k), from those of all fits and rows, (B, n, k)."""
+        """Held-out logits, (repeats, n, k), from those of all rows and fits to `weights`."""
         found = np.full((*self.folds.shape, logits.shape[2]), np.nan)
         for (repeat, fold), fit in self.outer.items():
             out = self.folds[repeat] == fold
@@ -184,7 +185,10 @@ class NestedPlan:
         return found
 
     def inside(self, logits: Array, repeat: int, fold: int) -> Array:
-        """Logits of the inner folds of one outer fold, shape (1, n, k); NaN on the outer fold."""
+        """Logits of the inner folds of one outer fold, (1, n, k), from those of fits to `pairs`.
+
+        They are NaN on the outer fold.
+        """
         found = np.full((1, self.folds.shape[1], logits.shape[2]), np.nan)
         for (own_repeat, outer, inner), fit in self.inner.items():
             if (own_repeat, outer) == (repeat, fold):
@@ -193,9 +197,9 @@ class NestedPlan:
         return found
 
 
-def nested_plan(folds: Folds, *, with_pairs: bool) -> NestedPlan:
-    """The fits of a nested cross-validation on these folds; of a plain one without pairs."""
-    rows = [np.ones(folds.shape[1])]
+def nested_plan(folds: Folds) -> NestedPlan:
+    """The fits of a cross-validation on these folds, and those that nest one in each fold."""
+    rows, pairs = [np.ones(folds.shape[1])], list[NDArray[np.float64]]()
     outer: dict[tuple[int, int], int] = {}
     inner: dict[tuple[int, int, int], int] = {}
     for repeat, fold_of in enumerate(folds):
@@ -203,10 +207,11 @@ def nested_plan(folds: Folds, *, with_pairs: bool) -> NestedPlan:
         for fold in used:
             outer[repeat, fold] = len(rows)
             rows.append((fold_of != fold).astype(float))
-        for first, second in combinations(used, 2) if with_pairs else ():
-            inner[repeat, first, second] = inner[repeat, second, first] = len(rows)
-            rows.append(((fold_of != first) & (fold_of != second)).astype(float))
-    return NestedPlan(folds, np.stack(rows), outer, inner)
+        for first, second in combinations(used, 2):
+            inner[repeat, first, second] = inner[repeat, second, first] = len(pairs)
+            pairs.append(((fold_of != first) & (fold_of != second)).astype(float))
+    none = np.empty((0, folds.shape[1]))
+    return NestedPlan(folds, np.stack(rows), np.stack(pairs) if pairs else none, outer, inner)
 
 
 def keep_threshold(values: Array, share: float = 0.95) -> float:

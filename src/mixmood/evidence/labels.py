@@ -184,11 +184,13 @@ class LabelEvidence:
         """
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return None
-        plan = nested_plan(self.folds[:1], with_pairs=True)
-        logits, refits = self._fitted(plan.weights), list(plan.outer.values())
+        plan = nested_plan(self.folds[:1])
+        found = self._fitted(np.concatenate([plan.weights, plan.pairs]))
+        logits, inner = np.split(found, [len(plan.weights)])
+        refits = list(plan.outer.values())
         trains = []
         for repeat, fold in plan.outer:
-            inside = mean_chances(plan.inside(logits, repeat, fold))
+            inside = mean_chances(plan.inside(inner, repeat, fold))
             suspects = np.flatnonzero(self._flagged(label_scores(inside, self.codes)[0]))
             trains.append(~_at_most_half(suspects, self.codes))
         before, changed = plan.out_of_fold(logits), logits.copy()
@@ -207,7 +209,7 @@ class LabelEvidence:
 
     @cached_property
     def _plan(self) -> NestedPlan:
-        return nested_plan(self.folds, with_pairs=False)
+        return nested_plan(self.folds)
 
     @cached_property
     def _rows(self) -> LabelledRows:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
@@ -15,6 +14,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.evidence.accuracy import (
     FEWEST_FOLDS,
     Estimate,
+    NestedPlan,
     all_logits,
     difference_interval,
     fit_in_parts,
@@ -139,8 +139,8 @@ class ViewEvidence:
         """
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return final
-        found, plan = final.copy(), nested_plan(self.folds, with_pairs=True)
-        logits = self._logits(plan.weights)
+        found, plan = final.copy(), self._plan
+        logits = self._logits(len(plan.weights), len(plan.weights) + len(plan.pairs))
         for repeat, fold in plan.outer:
             inside = {one: plan.inside(fits, repeat, fold) for one, fits in logits.items()}
             values = {one: _mean(held_out, self._codes) for one, held_out in inside.items()}
@@ -153,17 +153,32 @@ class ViewEvidence:
     @cached_property
     def held_out(self) -> dict[BackboneView, Array]:
         """Logits of held-out images in every view, shape (repeats, n, k)."""
-        plan = nested_plan(self.folds, with_pairs=False)
-        return {one: plan.out_of_fold(found) for one, found in self._logits(plan.weights).items()}
+        logits = self._logits(0, len(self._plan.weights))
+        return {one: self._plan.out_of_fold(found) for one, found in logits.items()}
 
-    def _logits(self, weights: NDArray[np.float64]) -> dict[BackboneView, Array]:
-        """Logits of all images by heads on the rows of these weights, (B, n), in every view."""
-        n_classes, logits = int(self._codes.max()) + 1, {}
-        for candidate, features in self.features.items():
-            is_large = work_of(features, n_classes) > MOST_PENALTY_WORK
+    @cached_property
+    def _plan(self) -> NestedPlan:
+        return nested_plan(self.folds)
+
+    @cached_property
+    def _problems(self) -> dict[BackboneView, HeadProblem]:
+        """In every view, the fits without one fold and then those without two, not yet computed."""
+        n_classes = int(self._codes.max()) + 1
+        weights = np.concatenate([self._plan.weights, self._plan.pairs])
+        return {
+            candidate: head_problem(features, self._codes, n_classes, weights=weights)
+            for candidate, features in self.features.items()
+        }
+
+    def _logits(self, first: int, last: int) -> dict[BackboneView, Array]:
+        """Logits of all images by the heads of the fits `first` to `last` - 1, in every view."""
+        logits = {}
+        for candidate, problem in self._problems.items():
+            features = self.features[candidate]
+            is_large = work_of(features, problem.labelled.n_classes) > MOST_PENALTY_WORK
             head = FixedPenalty() if is_large else HEADS[BASE]
-            problem = head_problem(features, self._codes, n_classes, weights=weights)
-            logits[candidate] = fit_in_parts(head, problem, directions(features))[1]
+            part = problem.part(first, last)
+            logits[candidate] = fit_in_parts(head, part, directions(features))[1]
         return logits
 
     @cached_property
@@ -254,7 +269,7 @@ def train_head(
     uses_pool = head_named(algorithm).uses_pool and n_pool > 0
     folds, why_not = _folds(work_of(features, n_classes), codes, rng, groups)
     folds = folds if views is None or why_not else views.folds
-    plan = nested_plan(folds, with_pairs=False)
+    plan = nested_plan(folds)
     problem = head_problem(features, codes, n_classes, pool, plan.weights, useful)
     names = (BASE, algorithm) if uses_pool and not why_not else (algorithm,)
     heads = {name: HEADS[name] for name in names}
