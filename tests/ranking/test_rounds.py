@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import mixmood
 from mixmood.core.errors import OptionError
@@ -123,23 +122,3 @@ def test_a_chance_that_makes_no_sense_is_refused(sets, until):
         OptionError, match="until must be over 0.5 and at most 1, or none to read all images; got"
     ):
         mixmood.rank(*sets, until=until)
-
-
-def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(rng, monkeypatch):
-    """The limit is that of the whole process: it may last no longer than the sums."""
-
-    def n_threads():
-        return [library["num_threads"] for library in threadpool_info()]
-
-    seen, read = [], FeatureArray.features
-
-    def watched(self, indices):
-        seen.append(n_threads())
-        return read(self, indices)
-
-    monkeypatch.setattr(FeatureArray, "features", watched)
-    with threadpool_limits(2):
-        pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
-        mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6, probe=False)
-    assert len(seen) > 3
-    assert all(min(found) == 2 for found in seen)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs, pictures_of, train_command
@@ -304,7 +303,6 @@ def _notes(pool: Pool, sets: SetsInView | None) -> tuple[str, ...]:
     return (*sets.given.notes, *(f"{base.name}: {note}" for note in own if note), *notes)
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]
 def _gains(gains: PoolGains, job: FilterJob, decided: ScannedPool) -> GainChange | None:
     """Gain and advice of the whole pool and of its kept part; None if nothing new is kept."""
     whole, own, evidence = gains.probes[WHOLE], gains.labelled, gains.evidence

@@ -1,10 +1,11 @@
 """Which view is the best for these labelled images, and how accurate is a head in it?"""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.folds import NEVER, Folds, repeated_folds
 from mixmood.numerics.logistic import fit_temperature, log_likelihood
 
+Made = TypeVar("Made")
 BASE = "supervised"
 MARGIN = 0.02
 """A cheaper view is chosen if its log-likelihood is lower by less than this, in nats an image.
@@ -106,6 +108,7 @@ class ViewEvidence:
     codes: Codes
     contents: Sequence[bytes]  # a digest of each image
     groups: Codes | None = None  # images of one group are held out together
+    n_threads: int = 1  # views that are fitted at once
 
     @cached_property
     def choice(self) -> ViewChoice:
@@ -165,21 +168,25 @@ class ViewEvidence:
         """In every view, the fits without one fold and then those without two, not yet computed."""
         n_classes = int(self._codes.max()) + 1
         weights = np.concatenate([self._plan.weights, self._plan.pairs])
-        return {
-            candidate: head_problem(features, self._codes, n_classes, weights=weights)
-            for candidate, features in self.features.items()
-        }
+        return self._in_every_view(
+            lambda one: head_problem(self.features[one], self._codes, n_classes, weights=weights)
+        )
 
     def _logits(self, first: int, last: int) -> dict[BackboneView, Array]:
         """Logits of all images by the heads of the fits `first` to `last` - 1, in every view."""
-        logits = {}
-        for candidate, problem in self._problems.items():
-            features = self.features[candidate]
+        problems = self._problems
+
+        def logits_in(candidate: BackboneView) -> Array:
+            features, problem = self.features[candidate], problems[candidate]
             is_large = work_of(features, problem.labelled.n_classes) > MOST_PENALTY_WORK
             head = FixedPenalty() if is_large else HEADS[BASE]
-            part = problem.part(first, last)
-            logits[candidate] = fit_in_parts(head, part, directions(features))[1]
-        return logits
+            return fit_in_parts(head, problem.part(first, last), directions(features))[1]
+
+        return self._in_every_view(logits_in)
+
+    def _in_every_view(self, function: Callable[[BackboneView], Made]) -> dict[BackboneView, Made]:
+        with ThreadPoolExecutor(self.n_threads) as threads:
+            return dict(zip(self.features, threads.map(function, self.features), strict=True))
 
     @cached_property
     def _codes(self) -> Codes:

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mixmood.core.arrays import Rows
 from mixmood.core.listener import PROBE, Listener
@@ -94,15 +93,13 @@ def gains_of(
 
     More images are read if gains need them. Without an algorithm, no gain is measured.
     """
-    # Our threads use all cores already; threads of BLAS would only slow them down.
-    with threadpool_limits(1, user_api="blas"):
-        if algorithm is not None:
-            # Always so many: reading fewer images for distances must not change share and gain.
-            labelled = labelled.read_on(MOST_JUDGED, beyond=True)
-        members = groups_of(labelled.pool, groups)
-        members = None if members is None else members[labelled.sample.rows]
-        evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
-        return _gains(labelled, pools, evidence, algorithm, listener)
+    if algorithm is not None:
+        # Always so many: reading fewer images for distances must not change share and gain.
+        labelled = labelled.read_on(MOST_JUDGED, beyond=True)
+    members = groups_of(labelled.pool, groups)
+    members = None if members is None else members[labelled.sample.rows]
+    evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
+    return _gains(labelled, pools, evidence, algorithm, listener)
 
 
 def _gains(

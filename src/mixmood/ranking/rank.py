@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from threadpoolctl import threadpool_limits
-
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener, Silent
@@ -94,11 +92,8 @@ def rank(
     check_left(ranked, aside, plan.strict)
     progress.start("statistics", None)
     features = {name: pool.sample.last for name, pool in ranked.items()}
-    # Our threads use all cores already; threads of BLAS would only slow them down.
-    with threadpool_limits(1, user_api="blas"):
-        last = rounds.labelled.sample.last
-        scores = score(last, features, used, n_threads, rounds.measured)
-        progress.finish("statistics")
+    scores = score(rounds.labelled.sample.last, features, used, n_threads, rounds.measured)
+    progress.finish("statistics")
     algorithm = plan.probe_algorithm if plan.probe else None
     gains = gains_of(rounds.labelled, ranked, plan.seed, plan.groups, progress, algorithm)
     record = ranking_record(gains, scores, Situation(plan, used, backbone, rounds, aside, views))

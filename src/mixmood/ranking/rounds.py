@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from threadpoolctl import threadpool_limits
-
 from mixmood.core.seeds import rng_for
 from mixmood.features.reading import Reading
 from mixmood.features.sample import named_problems
@@ -91,9 +89,7 @@ def _measured(
     """The distances by the first measure, of the images that were read so far."""
     plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.sample.last for name, pool in pools.items()}
-    # Only during this computation: the limit holds for the whole process.
-    with threadpool_limits(1, user_api="blas"):
-        return measure(labelled.sample.last, features, plan, jobs)
+    return measure(labelled.sample.last, features, plan, jobs)
 
 
 def _standing(names: Sequence[str], certainty: Certainty, seed: int) -> tuple[float, set[str]]:
