@@ -49,6 +49,34 @@ def test_rows_with_keep_0_are_left_out_and_odd_names_come_back(crawl, tmp_path):
     assert kept.fingerprint != crawl.fingerprint
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "\ufeff" + text,  # as spreadsheets save "CSV UTF-8"
+        lambda text: text.replace(",", ";"),
+        lambda text: '"path","pool","index","score","keep"' + text[text.index("\n") :],
+        lambda text: text.replace(",1\n", ",True\n").replace(",0\n", ",False\n"),
+        lambda text: text.replace(",1\n", ",1.0\n").replace(",0\n", ",0.0\n"),
+    ],
+    ids=["byte order mark", "semicolons", "quotes", "bools", "floats"],
+)
+def test_a_list_that_another_program_saved_keeps_the_same_images(change, tmp_path):
+    """Beside its images it was taken for a list of paths, and images with keep 0 were used."""
+    for number, name in enumerate(["a.png", "b.png", "c.png"]):
+        image(tmp_path / name, 10 * number)
+    write_csv(tmp_path / "kept.csv", open_pool(tmp_path), ".", {0, 2})
+    text = (tmp_path / "kept.csv").read_text()
+    (tmp_path / "kept.csv").write_text(change(text), newline="")
+    kept = open_pool(tmp_path / "kept.csv")
+    assert [kept.locate(i) for i in range(len(kept))] == ["a.png", "c.png"]
+
+
+def test_another_word_than_1_or_0_in_the_column_keep_is_refused(tmp_path):
+    (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl,0,perhaps\n")
+    with pytest.raises(InputError, match="line 2 has 'perhaps' in the column keep, not 1 or 0"):
+        open_pool(tmp_path / "kept.csv")
+
+
 def test_a_text_list_finds_its_images_by_name(crawl, tmp_path):
     names = [crawl.locate(2), crawl.locate(0)]
     (tmp_path / "kept.txt").write_text("\n".join([f"{TEXT_HEAD}crawl", *names, ""]), newline="")
@@ -96,7 +124,7 @@ def test_a_list_that_keeps_nothing_or_names_two_pools_is_refused(crawl, tmp_path
 
 def test_a_damaged_list_is_refused(tmp_path):
     (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl\n")
-    with pytest.raises(InputError, match="is not a list of mixmood filter: the row of 'a.png'"):
+    with pytest.raises(InputError, match="is not a list of mixmood filter: line 2 has 2 fields"):
         open_pool(tmp_path / "kept.csv")
     (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl,x,1\n")
     with pytest.raises(InputError, match="invalid literal .* Filter the pool again"):

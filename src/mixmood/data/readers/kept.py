@@ -4,7 +4,6 @@ The list names the pool and the index of every image. The path of each row must 
 at its index: a changed pool is noticed, and a foreign list cannot choose files by number.
 """
 
-import csv
 import hashlib
 import os
 from bisect import bisect_right
@@ -21,6 +20,7 @@ from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded, inert
 from mixmood.core.text import listed
 from mixmood.data.images.decode import Raw
+from mixmood.data.images.labels import read_table
 from mixmood.data.images.names import is_url_or_noise, split_options
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
@@ -94,22 +94,26 @@ def _kept_rows(path: Path) -> Iterator[KeptRow] | None:
                 is_table = set(COLUMNS) <= set(file.schema_arrow.names)
             return _parquet_rows(path) if is_table else None
         with path.open("rb") as text:
-            head = text.readline(4096).decode("utf-8", "replace")
+            is_text = text.readline(len(TEXT_HEAD)).decode("utf-8", "replace") == TEXT_HEAD
+        is_table = path.suffix.lower() == ".csv" and set(COLUMNS) <= set(read_table(path)[0])
     except Exception:
         return None  # Opening it as another kind of pool reports why.
-    if head.startswith(TEXT_HEAD):
+    if is_text:
         return _text_rows(path)
-    is_table = path.suffix.lower() == ".csv" and set(COLUMNS) <= set(head.strip().split(","))
     return _csv_rows(path) if is_table else None
 
 
 def _csv_rows(path: Path) -> Iterator[KeptRow]:
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, strict=True):
-            if None in row or None in row.values():
-                raise ValueError(f"the row of '{row.get('path')}' has too few or too many fields")
-            if int(row["keep"]):
-                yield KeptRow(row["path"], int(row["index"]), row["pool"])
+    """The rows of a table, also as spreadsheets and pandas save it after a change of `keep`."""
+    head, rows = read_table(path)
+    columns = [head.index(name) for name in COLUMNS]
+    for line, row in rows:
+        entry, pool, index, keep = (row[column] for column in columns)
+        word = keep.strip().lower().removesuffix(".0")
+        if word not in ("1", "0", "true", "false"):
+            raise ValueError(f"line {line} has '{keep[:20]}' in the column keep, not 1 or 0")
+        if word in ("1", "true"):
+            yield KeptRow(entry, int(index), pool)
 
 
 def _text_rows(path: Path) -> Iterator[KeptRow]:
