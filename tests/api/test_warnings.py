@@ -1,10 +1,11 @@
-"""Warnings reach the listener of every command that uses the cache."""
+"""What the listener of a command hears, and what it does not."""
 
 import numpy as np
 import pytest
 
 import mixmood
 from mixmood.core.cache import FILE_NAME
+from mixmood.core.errors import InputError
 from mixmood.core.listener import Recorder
 
 
@@ -41,6 +42,26 @@ def test_a_damaged_cache_is_reported_by_every_command(images, tmp_path, command)
     listener = Recorder()
     COMMANDS[command](*images, {"cache": damaged(tmp_path), "listener": listener} | VIEW)
     assert sum("is damaged" in text for text in listener.warnings) == 1
+
+
+class Reads(Recorder):
+    """Keeps what was read, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = []
+
+    def start(self, task, total):
+        self.read.append(task)
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "embed"])
+def test_wrong_groups_are_refused_before_an_image_is_read(images, command):
+    """All views of the images were compared first, and a wrong reason for the view was given."""
+    listener = Reads()
+    with pytest.raises(InputError, match="groups 'patient' is not a column"):
+        COMMANDS[command](*images, {"groups": "patient", "listener": listener, "cache": None})
+    assert (listener.read, listener.notes, listener.warnings) == ([], [], [])
 
 
 def test_a_damaged_cache_is_reported_by_a_test_bed(tiny_file, tmp_path):

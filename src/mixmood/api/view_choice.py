@@ -97,6 +97,7 @@ def sets_in_view(
     The reader's listener gets a note where backbones were compared, or nothing could be. With
     `with_last`, the last layer is computed in any case, for distances.
     """
+    groups_of(labelled, plan.groups)  # wrong groups are refused before images are read
     base, scaled_pools = scaled_alike(labelled, pools)
     view = _chosen_view(base, plan, reader, with_last)
     given = with_labels(plan.labels, base, scaled_pools)

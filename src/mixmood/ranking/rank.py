@@ -7,7 +7,6 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.records.ranking import Ranking
-from mixmood.data.images.labels import groups_of
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.evidence.labelled import N_FIRST
 from mixmood.evidence.view import ViewEvidence
@@ -64,7 +63,6 @@ def rank(
         if why := why_not_comparable(labelled, pool):
             aside[name] = why
     check_left(candidates, aside, plan.strict)
-    groups_of(labelled, plan.groups)  # wrong groups are refused before images are read
     extractor = Extractor(backbone, plan.jobs, cache, progress)
     most = max(2 * plan.sample_size * plan.draws, MIN_LABELLED)
     base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)
