@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.evidence.accuracy import all_logits, keep_threshold, nested_plan, right_by_image
+from mixmood.evidence.accuracy import (
+    all_logits,
+    keep_threshold,
+    nested_plan,
+    never_predicted_warning,
+    right_by_image,
+)
 from mixmood.heads import HEADS
 from mixmood.heads.problem import directions, head_problem
 from mixmood.numerics.folds import repeated_folds
@@ -109,3 +115,11 @@ def test_what_cannot_be_promised_is_refused():
         keep_threshold(np.array([np.nan]))
     with pytest.raises(OptionError, match="share"):
         keep_threshold(np.ones(3), 1.5)
+
+
+def test_a_warning_names_the_first_of_many_classes_that_are_never_predicted():
+    """With 200 classes of three images it had 165 names."""
+    names = [f"class {number}" for number in range(165)]
+    warning = never_predicted_warning(names, dict.fromkeys(names, 3))
+    assert "class 3, class 4 and 160 more (495 images) are never predicted" in warning
+    assert "class 5" not in warning

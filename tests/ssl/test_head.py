@@ -201,7 +201,7 @@ def test_images_that_two_pools_share_count_once(photos, told):
     record = train(photos / "labelled", pools, algorithm="propagation", listener=told).record
     assert [pool.n_used for pool in record.pools] == [30, 0]
     assert record.pools[1].reason.startswith("its images are in other pools")
-    assert "b: 30 images are also in a and are counted once." in told.warnings
+    assert "b: 30 images are also in a, and counted once." in told.warnings
 
 
 def test_a_pool_that_shares_images_with_several_has_one_warning(photos, tmp_path, told):
@@ -214,7 +214,7 @@ def test_a_pool_that_shares_images_with_several_has_one_warning(photos, tmp_path
     pools = {name: tmp_path / name for name in "abc"}
     train(photos / "labelled", pools, algorithm="propagation", listener=told)
     assert [text for text in told.warnings if "counted once" in text] == [
-        "c: 2 images are also in a, b and are counted once."
+        "c: 2 images are also in a and b, and counted once."
     ]
 
 
@@ -376,7 +376,7 @@ def test_images_beside_labelled_features_are_refused(labelled):
 
 def test_test_images_of_unknown_classes_are_refused(labelled, rng):
     test = rng.normal(size=(3, 4)), np.array(["cat", "owl", "emu"])
-    message = r"classes that no labelled image has: emu, owl\. Label images of these classes"
+    message = r"classes that no labelled image has: emu and owl\. Label images of these classes"
     with pytest.raises(TrainingError, match=message):
         train(labelled, test=test)
 

@@ -11,7 +11,7 @@ from mixmood.cli.options import takes
 from mixmood.cli.terminal import INTERRUPTED, Bars, say
 from mixmood.core.errors import OptionError
 from mixmood.core.interrupt import ends_at_once
-from mixmood.core.text import counted, in_percent
+from mixmood.core.text import counted, first_names, in_percent
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.run_folder import CHECKPOINT
 
@@ -101,7 +101,6 @@ def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
 def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
     """Accuracy, algorithm, images, pools not used, when predict answers "none of these", files."""
     from mixmood.report.text import in_view
-    from mixmood.ssl.pools import first_names
 
     accuracy, n_classes = record.accuracy_words, len(record.class_names)
     if record.accuracy.test is not None:
@@ -125,8 +124,6 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
 
 def _left_out(record: "HeadRecord") -> list[str]:
     """One line: the pools that were not used, by the advice for them."""
-    from mixmood.ssl.pools import first_names
-
     left, parts = [pool for pool in record.pools if not pool.n_used], []
     for advice in dict.fromkeys(pool.advice for pool in left):
         own = [pool for pool in left if pool.advice == advice]

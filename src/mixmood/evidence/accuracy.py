@@ -12,7 +12,7 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.records.check import Measured
 from mixmood.core.records.ranking import LabelledAccuracy
-from mixmood.core.text import counted, either_form, listed
+from mixmood.core.text import counted, either_form, first_names
 from mixmood.heads.problem import Head, HeadProblem, LinearHead
 from mixmood.numerics.checks import check_setting
 from mixmood.numerics.folds import Folds
@@ -157,7 +157,7 @@ def never_predicted_warning(names: Sequence[str], sizes: Mapping[str, int]) -> s
     n_images = counted(sum(sizes.get(name, 0) for name in names), "image")
     of_them = either_form(len(names), "it", "them")
     return (
-        f"{either_form(len(names), 'the class', 'the classes')} {listed(names)} ({n_images}) "
+        f"{either_form(len(names), 'the class', 'the classes')} {first_names(names)} ({n_images}) "
         f"{either_form(len(names), 'is', 'are')} never predicted correctly: accuracy and gains "
         f"say nothing about {of_them}. Label more images of {of_them}."
     )

@@ -12,7 +12,7 @@ from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import InputError
 from mixmood.core.records import check as records
 from mixmood.core.records.check import COPY, LABEL, TEST, UNLIKE, ConfusedPair, Finding, LabelCheck
-from mixmood.core.text import counted, either_form, in_percent, listed
+from mixmood.core.text import counted, either_form, first_names, in_percent, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.decode import COMPARED_SIDE, is_same_picture
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
@@ -218,8 +218,9 @@ def _confused_classes(images: _Labelled) -> _Check:
         f"{' and '.join(one.classes)} ({one.n_images} images, {in_percent(one.share)})"
         for one in images.confused
     ]
-    flags, found = np.isin(images.codes, codes), f"Classes taken for each other: {_first(pairs)}."
-    scores, nothing = shares[images.codes], "No two classes are confused."
+    found = f"Classes taken for each other: {first_names(pairs, N_NAMED)}."
+    flags, scores = np.isin(images.codes, codes), shares[images.codes]
+    nothing = "No two classes are confused."
     return _Check(records.CONFUSED, scores, flags, nothing, found)
 
 
@@ -234,7 +235,8 @@ def _small_classes(images: _Labelled) -> _Check:
         for name, count, own in zip(images.names, counts.tolist(), is_small, strict=True)
         if own
     ]
-    found = f"Too small to learn, or never recognised: {_first(small)}. Label more of them."
+    named = first_names(small, N_NAMED)
+    found = f"Too small to learn, or never recognised: {named}. Label more of them."
     if counts.min() < FEWEST <= counts.max():
         found += f" Labels of classes with fewer than {FEWEST} images are not judged."
     nothing = "No class is too small to learn."
@@ -284,9 +286,3 @@ def _all_images(images: _Labelled, checks: Sequence[_Check]) -> tuple[records.Ch
         )
         for row, index in enumerate(images.sample.rows.tolist())
     )
-
-
-def _first(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = [f"{len(names) - N_NAMED} more"] if len(names) > N_NAMED else []
-    return listed([*names[:N_NAMED], *more])

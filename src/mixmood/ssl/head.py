@@ -9,7 +9,7 @@ import numpy as np
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import counted, either_form
+from mixmood.core.text import counted, either_form, first_names
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource
@@ -22,7 +22,7 @@ from mixmood.features.reading import Reading
 from mixmood.features.sample import Sample
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
 from mixmood.ssl.plan import TrainingRunPlan
-from mixmood.ssl.pools import codes_among, few_classes, first_names
+from mixmood.ssl.pools import codes_among, few_classes
 from mixmood.ssl.record import HeadAccuracy, HeadRecord, MeasuredGain, PoolUse
 
 LEAST_OF_POOL = 200  # of every pool that is used, at least so many images are taken, if it has them
@@ -138,7 +138,7 @@ def _without_copies(sample: Sample, others: Sequence[Sample], listener: Listener
         are = either_form(n_copies, "is", "are")
         listener.warn(
             f"{sample.pool.name}: {counted(n_copies, 'image')} {are} also in "
-            f"{first_names(names)} and {are} counted once."
+            f"{first_names(names)}, and counted once."
         )
     return sample
 

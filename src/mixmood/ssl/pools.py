@@ -12,7 +12,7 @@ from mixmood.core.arrays import Codes, Picture, Rows
 from mixmood.core.errors import InputError, TrainingError, UnreadableImageError
 from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import counted, either_form
+from mixmood.core.text import counted, either_form, first_names
 from mixmood.data.images.labels import minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, fit_pixel_range, poor_range
@@ -159,12 +159,6 @@ def few_classes(names: Sequence[str]) -> TrainingError:
         f"At least 2 classes are needed to train; got {len(names)} ({', '.join(names)}). "
         "Put the images of each class in a folder of its own."
     )
-
-
-def first_names(names: Sequence[Any]) -> str:
-    """The first five names, and how many more there are."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(map(str, names[:5])) + more
 
 
 class Splits:

@@ -19,12 +19,11 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded, inert
 from mixmood.core.listener import Listener
-from mixmood.core.text import counted, listed
+from mixmood.core.text import counted, first_names, listed
 from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, read_table
 from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.data.readers.kept import parts_of
 
-N_NAMED = 5  # how many labels that are not used a warning names
 LONGEST_ROW = 4 * 1024**2  # bytes; a table that Label Studio exports has the pictures in it
 LABELLED = ""  # the key of the labelled set among the sets; a pool has its name
 Answers = Mapping[int, str]  # what was said of images of a set, by index: a label, NONE or KEEP
@@ -180,9 +179,7 @@ def with_labels(
     told = tuple(_sentences(labelled, own_answers, answers, n_again))
     if not unused:
         return GivenLabels(joined, answers, told)
-    more = [f"{len(unused) - N_NAMED} more"] if len(unused) > N_NAMED else []
-    named = listed([*unused[:N_NAMED], *more])
-    warning = f"{counted(len(unused), 'label')} of --labels not used: {named}."
+    warning = f"{counted(len(unused), 'label')} of --labels not used: {first_names(unused)}."
     return GivenLabels(joined, answers, told, (warning,))
 
 
