@@ -27,7 +27,8 @@ def test_the_model_predicts_new_images_without_torch(labelled, pool, quick, tmp_
     truth = [name.partition("/")[0] for name in predictions.images]
     assert np.mean(np.array(truth) == np.array(predictions.classes)) > 0.9
     assert np.allclose(predictions.probabilities.sum(1), 1, atol=1e-5)
-    lines = predictions.to_csv().splitlines()
+    lines = predictions.to_csv(tmp_path / "classes.csv").splitlines()
+    assert (tmp_path / "classes.csv").read_text().splitlines() == lines
     assert lines[0] == "image,class,confidence,p_chequered,p_lying,p_standing"
     assert len(lines) == 31
     assert np.array_equal(predict(out / "model.onnx", new).classes, predictions.classes)

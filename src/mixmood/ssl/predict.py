@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Mask, Rows
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, errors_as
-from mixmood.core.files import csv_text
+from mixmood.core.files import csv_text, written
 from mixmood.core.listener import Listener
 from mixmood.core.text import counted
 from mixmood.data.images.pixel_range import PixelRange
@@ -63,8 +63,8 @@ class Predictions:
         common = [f"{name} {n}" for name, n in Counter(self.classes).most_common(N_NAMED)]
         return f"<Predictions: {counted(len(self.images), 'image')}: {', '.join(common)}>"
 
-    def to_csv(self) -> str:
-        """One line an image: name, class, confidence, probabilities; and typicality, if known."""
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """One line an image: class, probabilities, typicality; also written to `path`, if given."""
         columns = ["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)]
         rows = [
             [image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)]
@@ -74,7 +74,7 @@ class Predictions:
             columns += ["typicality", "none_of_these"]
             for row, value, is_none in zip(rows, self.typicality, self.is_none, strict=True):
                 row += [f"{value:.6f}", str(int(is_none))]
-        return csv_text(columns, rows)
+        return written(csv_text(columns, rows), path)
 
 
 class Classifier:
