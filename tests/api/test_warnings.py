@@ -64,6 +64,26 @@ def test_wrong_groups_are_refused_before_an_image_is_read(images, command):
     assert (listener.read, listener.notes, listener.warnings) == ([], [], [])
 
 
+@pytest.mark.parametrize("command", ["filter", "train", "check", "next"])
+def test_labelled_images_that_are_broken_or_repeated_are_reported(images, command):
+    """Copies in other folds make an accuracy too good; `next` counted broken images as labels."""
+    pixels, (own, classes) = images
+    rows = [0, 0, 1, 1, *range(12)]
+    labelled = [(own[row], f"class {classes[row]}") for row in rows] + [(b"broken", "class 0")]
+    listener, probed = (
+        Recorder(),
+        {"filter": lambda pool, own, how: mixmood.filter(own, pool, **how)},
+    )
+    result = (COMMANDS | probed)[command](
+        pixels, labelled, {"cache": None, "listener": listener} | VIEW
+    )
+    record = getattr(result, "record", result)
+    heard = " ".join([*listener.warnings, *record.warnings])
+    assert "1 of 17 images tried could not be read" in heard
+    assert "only 12 of the 16 images read are distinct (75 %)" in heard
+    assert command != "next" or record.n_labelled == 16
+
+
 def test_a_damaged_cache_is_reported_by_a_test_bed(tiny_file, tmp_path):
     listener, cache = Recorder(), str(damaged(tmp_path))
     only = ["source=none"]

@@ -181,7 +181,7 @@ def filter(
                 images, rows = images_of(job.pool), np.flatnonzero(decided.is_kept)
                 fill_folder(images, rows, Path(folder), reader.listener, with_links=with_links)
         name = str(plan.load) if sets is None else sets.labelled.name
-        record = describe(job, decided, name, _notes(job.pool, sets))
+        record = describe(job, decided, name, _notes(job.pool, sets, gains))
         if sets is not None:
             probe = None if gains is None else _gains(gains, job, decided)
             record = replace(record, probe=probe, view=sets.view_entry)
@@ -293,13 +293,14 @@ def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener)
     return network
 
 
-def _notes(pool: Pool, sets: SetsInView | None) -> tuple[str, ...]:
+def _notes(pool: Pool, sets: SetsInView | None, gains: PoolGains | None) -> tuple[str, ...]:
     """Sentences about files that were not read, classes that were not found and a saved filter."""
     notes = [f"{pool.name}: {note}" for note in getattr(pool, "notes", ())]
     if sets is None:
         return (*notes, "The useful share is that of the pool on which the filter was fitted.")
     base = sets.labelled
-    own = (*getattr(base, "notes", ()), base.why_unlabelled)
+    read = getattr(base, "notes", ()) if gains is None else gains.labelled.warnings
+    own = (*read, base.why_unlabelled)
     return (*sets.given.notes, *(f"{base.name}: {note}" for note in own if note), *notes)
 
 

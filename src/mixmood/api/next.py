@@ -145,6 +145,8 @@ def next(
         gains = _gains(sets, plan)
     images, asked = found.images, _asked_pools(found, gains, plan)
     worth = _worth(images, asked, gains)
+    read = (gains.labelled, *gains.pools.values())
+    warnings += [f"{one.pool.name}: {text}" for one in read for text in one.warnings]
     warnings += found.warnings
     if 0 < len(images) < plan.count:
         few = counted(len(images), "image is", "images are")
@@ -160,7 +162,7 @@ def next(
         seed=plan.seed,
         labelled=base.name,
         count=plan.count,
-        n_labelled=len(base),
+        n_labelled=len(base) - len(gains.labelled.sample.unreadable),
         classes=found.classes,
         images=images,
         pools=asked,

@@ -204,7 +204,7 @@ def head_task(labelled: Any, unlabelled: Any, plan: TrainingRunPlan, reader: Ext
 
     def read(pool: Pool) -> Sample:
         found = sets.extractor.read(pool)
-        for text in found.warnings:
+        for text in (*found.warnings, *found.repetition_warning):
             listener.warn(f"{pool.name}: {text}")
         return found.not_empty()
 

@@ -38,6 +38,7 @@ def label_check(
     images = _labelled_images(sample, plan)
     checks, judged = list(_checks(images, test)), images.judged
     warnings = [*notes, *sample.warnings, minus_one_note(images.names), images.why_not_judged]
+    warnings += sample.repetition_warning
     if test is not None:
         warnings += [f"{test.pool.name}: {text}" for text in test.warnings]
     return LabelCheck(
