@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixmood.core.errors import InputError, OptionError
+from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.data.open import noise_size, open_candidates, open_pool
 from mixmood.data.readers.archives import TarSource, ZipSource
 from mixmood.data.readers.array import FeatureArray, ImageArray
@@ -206,6 +206,40 @@ def test_paths_may_come_with_classes_in_pairs_or_as_two_lists_or_as_a_table(tree
     assert open_pool(table).column("hospital") is None
     blank = table.assign(**{"class": ["x", None, "y"]})
     assert open_pool(blank).labels is None
+
+
+def test_a_table_with_a_blank_label_has_no_classes_whatever_the_folders_are(tree):
+    """The classes were those of the folders, without a word."""
+    pandas = pytest.importorskip("pandas")
+    root = tree({"a/1.png": 1, "b/2.png": 2})
+    paths = [str(root / "a" / "1.png"), str(root / "b" / "2.png")]
+    pool = open_pool(pandas.DataFrame({"path": paths, "label": ["sick", None]}))
+    assert pool.labels is None
+    assert ", 1 of them missing: every image needs" in pool.why_unlabelled
+    with pytest.raises(InputError, match="table: a path is missing, or no text"):
+        open_pool(pandas.DataFrame({"path": [paths[0], float("nan")]}))
+
+
+@pytest.mark.parametrize("kind", ["pictures", "arrays", "tensor", "images of several sizes"])
+def test_images_and_their_classes_are_a_pool_whatever_holds_the_images(kind, values_of):
+    pixels = np.full((3, 8, 8, 3), np.array([10, 20, 30]).reshape(3, 1, 1, 1), np.uint8)
+    images = {
+        "pictures": lambda: [Image.fromarray(one) for one in pixels],
+        "arrays": lambda: list(pixels),
+        "tensor": lambda: pytest.importorskip("torch").tensor(pixels.transpose(0, 3, 1, 2)),
+        "images of several sizes": lambda: [one[: 8 - k] for k, one in enumerate(pixels)],
+    }[kind]()
+    pool = open_pool((images, ["b", "a", "b"]))
+    assert values_of(pool) == [10, 20, 30]
+    assert pool.labels.counts() == {"a": 1, "b": 2}
+    with pytest.raises(ShapeError, match="one label per image is needed, got 2 labels for 3"):
+        open_pool((images, ["b", "a"]))
+
+
+def test_classes_with_two_axes_beside_images_are_refused_as_such():
+    """They were taken for a second image: 'needs at least 8 labelled images; got 1'."""
+    with pytest.raises(ShapeError, match=r"labels must be a 1-D array .* got float64 of shape"):
+        open_pool((np.zeros((4, 8, 8, 3), np.uint8), np.eye(4)))
 
 
 def test_a_list_of_names_that_are_no_files_is_refused(tree):

@@ -160,6 +160,29 @@ def test_a_hugging_face_data_set_without_labels_is_a_pool(values_of):
     assert (pool.labels, pool.name) == (None, "Dataset")
 
 
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ([1, -1, 0], "int64, 1 of them missing"),
+        ([1, None, None], "object, 2 of them missing"),
+        ([0.5, 1.0, 1.0], "float64, 0 of them missing"),
+    ],
+)
+def test_a_hugging_face_data_set_says_why_its_labels_are_no_classes(labels, reason):
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_dict({"image": pictures(), "label": labels})
+    pool = open_pool(data.cast_column("image", datasets.Image()))
+    assert pool.labels is None
+    assert f"Its column 'label' holds values of the type {reason}" in pool.why_unlabelled
+
+
+def test_bools_of_a_hugging_face_data_set_are_classes():
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_dict({"image": pictures(), "label": [True, False, True]})
+    pool = open_pool(data.cast_column("image", datasets.Image()))
+    assert pool.labels.counts() == {"False": 1, "True": 2}
+
+
 def test_a_hugging_face_data_set_without_images_is_refused():
     with pytest.raises(
         InputError, match=r"hub: the data set has no image column; it has: text \(V"

@@ -63,7 +63,7 @@ class Source(ABC):
         """The classes of the images; None if the pool has none."""
         return None
 
-    @property
+    @cached_property
     def why_unlabelled(self) -> str:
         """Why a set that should have classes has none, in a sentence; empty if nothing says so."""
         return ""

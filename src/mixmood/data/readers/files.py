@@ -65,7 +65,7 @@ class PathSource(ImageSource):
         """The classes from the names of folders; see `labels_from_folders`."""
         return labels_from_folders(self._names)
 
-    @property
+    @cached_property
     def why_unlabelled(self) -> str:
         """A sentence about folders that are no classes; empty without folders."""
         return why_no_class_folders(self._names) if self.labels is None else ""
@@ -136,7 +136,7 @@ class FolderSource(FileSource):
             )
         return labels_from_coco(folder, names) or labels_from_yolo(folder, names) or super().labels
 
-    @property
+    @cached_property
     def why_unlabelled(self) -> str:
         """A sentence about folders that are no classes, or a table without a column of classes."""
         table = first_file(Path(os.fsdecode(self._root)))
@@ -258,7 +258,7 @@ class ManifestSource(FileSource):
         """The classes of the label column; None without such a column or if a label is blank."""
         return labels_from_words(self._words) if self._words and all(self._words) else None
 
-    @property
+    @cached_property
     def why_unlabelled(self) -> str:
         """A sentence about blank labels, or a table without a column of classes."""
         if self._is_table and not self._words:

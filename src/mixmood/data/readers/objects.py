@@ -29,9 +29,9 @@ _FINGERPRINT_IMAGES = 32
 def open_object(what: Any, name: str | None) -> Pool:
     """The pool of an object of Python; InputError for another object than these.
 
-    A NumPy array of images or features, or such an array and its classes, (X, y); a Pillow image; a
-    list of images or of their paths; a table of pandas with a column of paths and perhaps of
-    classes; a torch-style or Hugging Face data set; the result of `mixmood.filter`.
+    A NumPy array or tensor of images or features, a list of images or of their paths, or one of
+    these and its classes, (X, y); a Pillow image; a table of pandas with a column of paths and
+    perhaps of classes; a torch-style or Hugging Face data set; the result of `mixmood.filter`.
     """
     kind = type(what).__name__
     if hasattr(what, "as_pool"):
@@ -40,16 +40,21 @@ def open_object(what: Any, name: str | None) -> Pool:
     if isinstance(what, Image.Image):
         return from_list([what], name or "image")
     if hasattr(what, "iloc") and (at_path := _column_of(what, PATH_COLUMNS)) is not None:
-        name, labels = name or "table", None
-        label = _column_of(what, LABEL_COLUMNS)
-        # As in a list, a table with a blank label has no classes.
-        if label is not None and not what[label].isna().any():
-            labels = labels_from_values(np.asarray(what[label]), name)
-        return FileList(what[at_path], name, labels, what)
-    is_pair = _is_array_and_labels(what)
-    if (rows := as_array(what[0] if is_pair else what)) is not None:
-        name = name or "array"
-        values = what[1] if is_pair else getattr(what, "labels", None)  # those of mixmood.embed
+        files = FileList(what[at_path], name or "table", None, what)
+        if (label := _column_of(what, LABEL_COLUMNS)) is not None:
+            # As in a list, a table with a blank label has no classes.
+            if n_missing := int(what[label].isna().sum()):
+                files.labels, files.why_unlabelled = None, _unfit(label, what[label], n_missing)
+            else:
+                files.labels = labels_from_values(np.asarray(what[label]), files.name)
+        return files
+    if _is_pair(what):
+        pool = open_object(what[0], name)
+        pool.labels = labels_from_values(np.asarray(what[1]), pool.name)
+        check_label_count(pool.labels, len(pool), pool.name)
+        return pool
+    if (rows := as_array(what)) is not None:
+        name, values = name or "array", getattr(what, "labels", None)  # those of mixmood.embed
         labels = None if values is None else labels_from_values(np.asarray(values), name)
         return array_pool(rows, name, labels)
     if isinstance(what, list | tuple):
@@ -76,12 +81,22 @@ def as_array(what: Any) -> Any:
         return np.asarray(what)
 
 
-def _is_array_and_labels(what: Any) -> bool:
+def _is_pair(what: Any) -> bool:
     """Whether it is a pair (X, y). The classes have one axis, which no image has."""
-    is_pair = isinstance(what, list | tuple) and len(what) == 2
-    with suppress(ValueError):  # Items of several shapes are no classes.
-        return is_pair and as_array(what[0]) is not None and np.ndim(what[1]) == 1
+    if isinstance(what, list | tuple) and len(what) == 2:
+        is_list = isinstance(what, tuple) and isinstance(what[0], list)
+        with suppress(ValueError):  # Items of several shapes are no classes.
+            has_classes = np.ndim(what[1]) == 1 or getattr(what[0], "ndim", 0) == 4
+            return has_classes and (is_list or hasattr(what[0], "__array__"))
     return False
+
+
+def _unfit(column: Any, values: Any, n_missing: int) -> str:
+    """Why a column gives no classes, in a sentence."""
+    return (
+        f"Its column '{column}' holds values of the type {values.dtype}, {n_missing} of them "
+        "missing: every image needs a whole number or a text."
+    )
 
 
 class ObjectSource(ImageSource):
@@ -164,7 +179,8 @@ class FileList(FileSource):
         if labels is not None:
             self.labels = labels  # else those of folder names
         self._root = os.fsencode(Path.cwd())
-        self._names = [os.fsencode(expanded(path)) for path in paths]
+        with errors_as(InputError, f"{name}: a path is missing, or no text"):
+            self._names = [os.fsencode(expanded(path)) for path in paths]
         check_label_count(labels, len(self), name)
         n_first = min(len(self), N_CHECKED)
         if not n_first:
@@ -182,24 +198,13 @@ class FileList(FileSource):
 
 
 def _from_paths(items: Sequence[Any], name: str) -> FileList | None:
-    """A pool of paths, of pairs (path, class), or of one pair (paths, classes); else None."""
-
-    def are_paths(values: Any) -> bool:
-        is_list = isinstance(values, list | tuple) and bool(values)
-        return is_list and all(isinstance(value, str | Path) for value in values)
-
-    if are_paths(items):
-        return FileList(items, name)
-    is_pair_of_lists = isinstance(items, tuple) and len(items) == 2 and isinstance(items[0], list)
-    if is_pair_of_lists and are_paths(items[0]) and np.ndim(items[1]) == 1:
-        paths, classes = items
-    elif items and all(isinstance(item, tuple) and len(item) == 2 for item in items):
-        paths, classes = zip(*items, strict=True)
-    else:
+    """A pool of paths, or of pairs (path, class); else None."""
+    are_pairs = items and all(isinstance(item, tuple) and len(item) == 2 for item in items)
+    paths, classes = zip(*items, strict=True) if are_pairs else (items, None)
+    if not paths or not all(isinstance(path, str | Path) for path in paths):
         return None
-    if not are_paths(paths):
-        return None
-    return FileList(paths, name, labels_from_values(np.asarray(classes), name))
+    labels = None if classes is None else labels_from_values(np.asarray(classes), name)
+    return FileList(paths, name, labels)
 
 
 def _column_of(table: Any, usual: Sequence[str]) -> Any:
@@ -222,19 +227,22 @@ def _from_hugging_face(dataset: Any, name: str) -> ObjectSource:
         raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
     classes = [column for column, kind in kinds.items() if kind == "ClassLabel"]
     usual = [column for column in LABEL_COLUMNS if kinds.get(column) == "Value"]
-    labels = None
-    if label := next(iter([*classes, *usual]), None):
-        values = np.asarray(dataset[label][:])
-        # The hub writes missing labels as -1.
-        if values.dtype.kind in "iuU" and not any(v in ("", -1) for v in values.tolist()):
-            names = tuple(features[label].names) if classes else None
-            labels = labels_from_values(values, name, names)
     images = dataset
     if hasattr(dataset, "cast_column"):
         # Get the stored files: our decoder has limits on sizes and a single kind of error.
         images = dataset.with_format(None).select_columns([image])
         images = images.cast_column(image, type(features[image])(decode=False))
-    return ObjectSource(lambda index: images[index][image], len(dataset), name, labels)
+    pool = ObjectSource(lambda index: images[index][image], len(dataset), name)
+    if label := next(iter([*classes, *usual]), None):
+        values = np.asarray(dataset[label][:])
+        # The hub writes missing labels as -1.
+        n_missing = sum(value in (None, "", -1) for value in values.tolist())
+        if values.dtype.kind in "iubU" and not n_missing:
+            names = tuple(features[label].names) if classes else None
+            pool.labels = labels_from_values(values, name, names)
+        else:
+            pool.why_unlabelled = _unfit(label, values, n_missing)
+    return pool
 
 
 def _as_raw(item: Any, where: str) -> Raw:

@@ -145,7 +145,7 @@ class ParquetSource(ImageSource):
             return None
         return labels_from_values(np.array(values), self.name, self._columns.class_names)
 
-    @property
+    @cached_property
     def why_unlabelled(self) -> str:
         """A sentence about missing labels, or labels that are no classes; empty without either."""
         if self.labels is not None:
