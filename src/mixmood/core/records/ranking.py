@@ -149,7 +149,8 @@ class LabelledSet:
     @property
     def is_imbalanced(self) -> bool:
         """Whether the largest class has more than twice the images of the smallest."""
-        sizes = (self.classes or {}).values()
+        # Corrections may leave a class without images.
+        sizes = [size for size in (self.classes or {}).values() if size]
         return bool(sizes) and max(sizes) > 2 * min(sizes)
 
     @property

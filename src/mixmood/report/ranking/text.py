@@ -312,7 +312,7 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
 def _headline(ranking: Ranking) -> str:
     """The labelled images, their view and their accuracy: 80 columns at most in most cases."""
     labelled = ranking.labelled
-    n_classes = len(labelled.classes or ())
+    n_classes = sum(size > 0 for size in (labelled.classes or {}).values())
     # Without classes there are no labels to count.
     size = counted(labelled.n_images, "label" if n_classes else "labelled image")
     if labelled.n_used < labelled.n_images:
