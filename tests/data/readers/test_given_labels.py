@@ -127,10 +127,11 @@ def test_a_pool_whose_images_all_have_a_label_is_named(tmp_path, sets):
 
 def test_a_new_class_is_told_with_the_name_that_was_perhaps_meant(tmp_path):
     own = open_pool((np.eye(4), np.array(["cat", "cat", "dog", "dog"])), "own")
-    text = HEAD + "own,own[0],0,catt\nown,own[1],1,'=bird\n"
+    text = HEAD + "own,own[0],0,catt\nown,own[1],1,'=bird\nown,own[2],2,DOG\n"
     found, listener = given(tmp_path, (own, {}), text)
-    assert names(found.labelled) == ["catt", "=bird", "dog", "dog"]
+    assert names(found.labelled) == ["catt", "=bird", "DOG", "dog"]
     assert "'catt' is a new class of 1 image. Did you mean 'cat'?" in listener.notes
+    assert "'DOG' is a new class of 1 image. Did you mean 'dog'?" in listener.notes
 
 
 def test_two_labels_of_an_image_are_refused_in_a_file_and_the_later_file_counts(tmp_path, sets):

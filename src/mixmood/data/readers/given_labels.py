@@ -264,7 +264,8 @@ def _sentences(
     every = [own, *answers.values()]
     new = Counter(label for some in every for label in some.values() if label not in (NONE, KEEP))
     for name in sorted(set(new) - set(known.names)):
-        near = get_close_matches(name, known.names, n=1, cutoff=0.7)
+        near = [one for one in known.names if one.casefold() == name.casefold()]
+        near += get_close_matches(name, known.names, n=1, cutoff=0.7)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         yield f"'{name}' is a new class of {counted(new[name], 'image')}.{hint}"
     if n_again:
