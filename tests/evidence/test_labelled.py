@@ -23,7 +23,11 @@ def evidence(codes):
 
 @pytest.mark.parametrize(
     ("codes", "reason"),
-    [(range(101), "at most 100 classes; got 101"), ([0] * 12, "needs two classes")],
+    [
+        (range(101), "at most 100 classes; the 101 labelled images that it uses have 101"),
+        (np.arange(900) % 600, "the 500 labelled images that it uses have 500"),
+        ([0] * 12, "needs two classes"),
+    ],
 )
 def test_labels_on_which_no_gain_can_be_measured_say_why(codes, reason):
     found = evidence(codes)

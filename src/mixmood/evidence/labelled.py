@@ -77,7 +77,8 @@ class LabelledEvidence:
             raise InputError(GIVE_LABELS)
         names, codes = np.unique(self.codes, return_inverse=True)
         if len(names) > MOST_CLASSES:
-            raise InputError(f"the probe takes at most {MOST_CLASSES} classes; got {len(names)}.")
+            found = f"the {len(codes)} labelled images that it uses have {len(names)}"
+            raise InputError(f"the probe takes at most {MOST_CLASSES} classes; {found}.")
         rng = rng_for(self.seed, "folds")
         return labelled_folds(self.features, codes, len(names), rng, self.groups)
 
