@@ -11,7 +11,7 @@ from mixmood.core.arrays import Array, Codes, Mask, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.records.check import Measured, WithoutFlaggedRecord
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import either_form, listed
+from mixmood.core.text import either_form, first_names
 from mixmood.evidence.accuracy import (
     FEWEST_FOLDS,
     SPREAD,
@@ -277,14 +277,9 @@ def doubtful_sentence(
         return ""
     rows = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores)].tolist()
     others = present[evidence.suggested]
-    named = [
-        f"{place(row)} ({names[codes[row]]}, looks like {names[others[row]]})"
-        for row in rows[:N_MENTIONED]
-    ]
-    if n_more := len(rows) - len(named):
-        named.append(f"{n_more} more")
+    named = [f"{place(row)} ({names[codes[row]]}, looks like {names[others[row]]})" for row in rows]
     look = either_form(len(rows), "label looks", "labels look")
-    return f"{len(rows)} {look} wrong: {listed(named)}. See mixmood check."
+    return f"{len(rows)} {look} wrong: {first_names(named, N_MENTIONED)}. See mixmood check."
 
 
 def _at_most_half(rows: Rows, codes: Codes) -> Mask:

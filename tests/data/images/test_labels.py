@@ -180,6 +180,22 @@ def test_a_column_of_a_parquet_table(parquet):
     assert group_names(pool, "site") == ["north", "south", "north"]
 
 
+@pytest.mark.parametrize("values", [["a", "", "b"], ["a", None, "b"], [7.0, float("nan"), 8.0]])
+def test_images_without_a_group_are_not_one_group(values, in_folders, parquet):
+    """All slices of unknown patients were held out together, without a word."""
+    message = "'patient' of .* is blank for 1 image, which would be one group. Fill it in"
+    with pytest.raises(InputError, match=message):
+        group_names(parquet(patient=values), "patient")
+    pandas = pytest.importorskip("pandas")
+    paths = [str(in_folders / place) for place in ("p1/a.png", "p1/b.png", "p2/a.png")]
+    table = pandas.DataFrame({"path": paths, "patient": values})
+    with pytest.raises(InputError, match=message):
+        group_names(open_pool(table), "patient")
+    table.assign(path=["p1/a.png", "p1/b.png", "p2/a.png"]).to_csv(in_folders / "list.csv")
+    with pytest.raises(InputError, match=message):
+        group_names(open_pool(in_folders / "list.csv"), "patient")
+
+
 @pytest.mark.parametrize("name", ["image", "boxes", "nowhere"])
 def test_images_and_nested_values_of_a_parquet_table_are_no_groups(parquet, name):
     pool = parquet(boxes=[[1, 2], [3], []])

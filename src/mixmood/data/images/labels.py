@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, OptionError, ShapeError, errors_as
-from mixmood.core.text import either_form, unknown_name
+from mixmood.core.text import counted, either_form, unknown_name
 from mixmood.data.images.names import shown_bytes
 from mixmood.data.images.pool import Labels, Pool
 
@@ -285,6 +285,12 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
     image's group, as in `patient(\\d+)`; without one, the whole match is.
     """
     if (column := pool.column(column_or_pattern)) is not None:
+        if n_blank := sum(name in ("", "None", "nan", "<NA>") for name in column):
+            raise InputError(
+                f"The column '{column_or_pattern}' of {pool.name} is blank for "
+                f"{counted(n_blank, 'image')}, which would be one group. Fill it in; where nobody "
+                "knows the group, with a name of its own."
+            )
         return column
     try:
         pattern = re.compile(column_or_pattern)
