@@ -17,7 +17,7 @@ from tests.fixtures.few_draws import ALL, repeats
 from typer.testing import CliRunner
 
 from mixmood.data.sets import digits
-from mixmood.evidence import view
+from mixmood.evidence import gain, labelled, view
 
 SHORTER = {
     "demo": ["--draws", "4", "--no-probe"],
@@ -113,6 +113,32 @@ def views_fitted_once(fitted_views, monkeypatch):
 
     monkeypatch.setattr(view, "head_problem", make_once)
     monkeypatch.setattr(view, "fit_in_parts", fit_once)
+
+
+@pytest.fixture(autouse=True)
+def pools_judged_once(fitted_views, monkeypatch):
+    """Commands of a page judge the same pools: share and effect of each are computed once."""
+    judge, effect = labelled.judged_part, labelled.LabelledEvidence.effect
+
+    def digests_of(one):
+        return digests(*(part for part in (one.features, one.codes, one.groups) if part is not None))
+
+    def made_once(make, *key):
+        known = (*key, gain.N_FOLDS)  # it differs where a page says what is printed
+        if known not in fitted_views:
+            fitted_views[known] = make()
+        return fitted_views[known]
+
+    def judged_part(features, codes, pool, seed):
+        own = digests(features, *(() if codes is None else (codes,)), pool)
+        return made_once(lambda: judge(features, codes, pool, seed), "judged", own, seed)
+
+    def effect_once(evidence, part, algorithm):
+        own = (digests_of(evidence), evidence.seed, digests(part.features, part.useful), algorithm)
+        return made_once(lambda: effect(evidence, part, algorithm), "effect", own)
+
+    monkeypatch.setattr(labelled, "judged_part", judged_part)
+    monkeypatch.setattr(labelled.LabelledEvidence, "effect", effect_once)
 
 
 @pytest.fixture

@@ -46,14 +46,14 @@ def listed(names: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def first_names(names: Sequence[str], most: int = 5) -> str:
+def first_names(names: Sequence[object], most: int = 5) -> str:
     """The first names in a sentence, and how many more there are.
 
     >>> first_names(["a", "b", "c", "d"], 2), first_names(["a", "b"])
     ('a, b and 2 more', 'a and b')
     """
     more = [f"{len(names) - most:,} more"] if len(names) > most else []
-    return listed([*names[:most], *more])
+    return listed([*map(str, names[:most]), *more])
 
 
 MOST_NAMES = 10_000  # entries of a folder that are compared with a wrong path
