@@ -18,6 +18,7 @@ CASES: dict[str, tuple[str, str]] = {
     "second": ("speed.commands:second_run", "a second run"),
     "view": ("speed.commands:chosen_view", "the choice of the view, five pools of photographs"),
     "choice": ("speed.commands:view_choice", "the choice of the view alone, and memory of a scan"),
+    "threads": ("speed.commands:threads_of_blas", "one thread of BLAS in a command"),
     "help": ("speed.commands:help_text", "the help"),
     "until": ("statistics.early:stopping", "stopping early"),
     "update": ("speed.mixmatch:one_update", "one MixMatch update"),

@@ -6,6 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.measuring.material import five_pools, five_pools_of_photographs, small_jpegs
 from benchmarks.measuring.processes import cost, rank_command
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
@@ -173,6 +176,57 @@ def view_choice(effort: Effort) -> list[Row]:
             at_most=1.2,
         ),
     ]
+
+
+AS_MANY_AS_CORES = """
+import sys
+from contextlib import nullcontext
+import mixmood.api.train, mixmood.api.view_choice
+from mixmood.cli.main import main
+for module in (mixmood.api.train, mixmood.api.view_choice):
+    module.threadpool_limits = lambda *_, **__: nullcontext()
+main()
+"""
+"""The program without its limit on the threads of BLAS."""
+KINDS = 10  # classes of the features that `threads_of_blas` makes
+
+
+def threads_of_blas(effort: Effort) -> list[Row]:
+    """Commands on features, against the same with as many threads of BLAS as there are cores."""
+    rng = np.random.default_rng(0)
+    n_pool, sizes = effort.images(5000, least=300), (600, effort.images(2000, least=100))
+    centres = 0.5 * rng.normal(size=(KINDS, 1280))
+
+    def features_of(codes: NDArray[np.intp]) -> NDArray[np.float32]:
+        moved = centres[codes] + rng.normal(size=(len(codes), 1280))
+        return np.maximum(moved, 0).astype(np.float32)
+
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        np.save(root / "pool.npy", features_of(rng.integers(KINDS, size=n_pool)))
+        for n_labelled, what in zip(sizes, ("filter", "rank"), strict=True):
+            codes, labelled = np.arange(n_labelled) % KINDS, root / f"{n_labelled}.npz"
+            np.savez(labelled, features=features_of(codes), labels=codes)
+            words = [what, str(labelled), str(root / "pool.npy"), "--cache", "none"]
+            words += ["--out", str(root / "kept.csv")] if what == "filter" else []
+            commands = {
+                "one": [sys.executable, "-m", "mixmood", *words],
+                "all": [sys.executable, "-c", AS_MANY_AS_CORES, *words],
+            }
+            costs = interleaved(commands, effort.rounds(5), cost)
+            for name, key in (("processor time", "cpu_s"), ("time", "elapsed_s")):
+                own, other = ([getattr(c, key) for c in costs[one]] for one in ("one", "all"))
+                rows.append(
+                    Row(
+                        f"{what}, {n_labelled} labelled features: {name}",
+                        "as many threads of BLAS as cores",
+                        *ratios(own, other),
+                        f"{statistics.median(own):.1f} / {statistics.median(other):.1f} s",
+                        at_most=1,
+                    )
+                )
+    return rows
 
 
 def help_text(effort: Effort) -> list[Row]:

@@ -44,8 +44,8 @@ def reading(plan: AnyPlan, listener: Listener | None) -> Iterator[Extractor]:
     """What reads for a command, with its cache, threads and listener; it has no backbone yet.
 
     Meanwhile BLAS has one thread: ours use all cores, and products are small. With two threads on
-    two cores a `filter` of 640 images takes 1.7 times the processor time (1.2 times as long), and
-    beside another program a `rank` of 2,000 labelled features 2.6 times as long.
+    two cores a `rank` of 2,000 labelled features takes twice the processor time and 1.2 times as
+    long (`python -m benchmarks threads`), beside another program 2.6 times as long.
     """
     listener = listener or Silent()
     one_thread = threadpool_limits(1, user_api="blas")
