@@ -121,7 +121,9 @@ def pools_judged_once(fitted_views, monkeypatch):
     judge, effect = labelled.judged_part, labelled.LabelledEvidence.effect
 
     def digests_of(one):
-        return digests(*(part for part in (one.features, one.codes, one.groups) if part is not None))
+        return digests(
+            *(part for part in (one.features, one.codes, one.groups) if part is not None)
+        )
 
     def made_once(make, *key):
         known = (*key, gain.N_FOLDS)  # it differs where a page says what is printed
