@@ -10,6 +10,7 @@ from benchmarks.probe.judge import (
     advice_of,
     by_task_and_seed,
     calibration,
+    excess,
     oracle,
     perfect,
     pick_by_advice,
@@ -28,6 +29,21 @@ def row(seed, percent, gain, share):
         "cv": 85.0, "is_learnable": True, "share": share, "share_low": share - 0.1,
         "share_high": share + 0.1, "mixmatch": {"gains": [gain + 0.2, gain - 0.2], **measured},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "helped", "beyond"),
+    [
+        (0.60, (0.64, 0.62, 0.66), -0.01),  # within five points
+        (0.60, (0.72, 0.55, 0.80), -0.05),  # within the interval
+        (0.60, (0.72, 0.64, 0.80), 0.04),  # below the interval
+        (0.90, (0.72, 0.64, 0.80), 0.10),  # above it
+    ],
+)
+def test_a_promise_may_miss_by_five_points_or_by_the_error_of_what_was_counted(
+    said, helped, beyond
+):
+    assert excess({"p_helps": said, "helped": helped}) == pytest.approx(beyond)
 
 
 @pytest.fixture

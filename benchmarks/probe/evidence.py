@@ -99,13 +99,13 @@ def page(rows: list[dict]) -> str:
         found.append(["root mean square error, points", f"{probe['rmse_points']:.2f}"])
         bins = [
             [span, f"{one['n']}{'' if one['n'] >= FILLED else ' (few)'}",
-             f"{one['p_helps']:.2f}", f"{one['helped']:.2f}"]
+             f"{one['p_helps']:.2f}", "{:.2f} ({:.2f} to {:.2f})".format(*one["helped"])]
             for span, one in probe["bins"].items()
         ]  # fmt: skip
         tables = {
             "what | measured": found,
             ORDERS: order_rows(own, algorithm),
-            "`p_helps` | pools | mean | helped": bins,
+            "`p_helps` | pools | mean | helped (95 %)": bins,
             TASKS: task_rows(own, algorithm),
         }
         for head, body in tables.items():
