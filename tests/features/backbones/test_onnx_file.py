@@ -203,6 +203,15 @@ def test_weights_in_another_file_are_refused(save, place):
     refuses(path, BackboneError, "weights in another file")
 
 
+def test_a_field_number_of_more_than_32_bits_does_not_hide_weights_in_another_file(tmp_path):
+    """ONNX Runtime drops the bits above: it would read the field 13, `external_data`."""
+    field = b"\xea\x80\x80\x80\x10"  # 2 ** 32 + 13 * 8 + 2
+    tensor = field + b"\x0a" + b"\x0a\x08" + b"location"
+    model = b"\x3a" + bytes([len(tensor) + 2]) + b"\x2a" + bytes([len(tensor)]) + tensor
+    (tmp_path / "x.onnx").write_bytes(model)
+    refuses(f"{tmp_path}/x.onnx", BackboneError, r"x\.onnx is not an ONNX file")
+
+
 def test_a_float_network_that_does_not_say_its_range_is_refused_with_an_example(save):
     refuses(save(), BackboneError, r"float32 .* in which range.*\?range=1&mean=")
 

@@ -46,7 +46,7 @@ def has_external_data(model: bytes) -> bool:
     source must not decide which files of this machine are read.
     """
     return any(
-        number == EXTERNAL_DATA or (number == DATA_LOCATION and value == 1)
+        number == EXTERNAL_DATA or (number == DATA_LOCATION and value != 0)
         for tensor in _tensors(memoryview(model), "model", 0)
         for number, value in fields_of(tensor)
     )
@@ -69,7 +69,8 @@ def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     at = 0
     while at < len(message):
         tag, at = _read_varint(message, at)
-        wire_type = tag & 7
+        # ONNX Runtime drops the bits above, and would read another field than this one.
+        wire_type = tag & 7 if tag < 2**32 else None
         if wire_type == 0:
             value, at = _read_varint(message, at)
             yield tag >> 3, value
