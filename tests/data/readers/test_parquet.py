@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -119,6 +120,26 @@ def test_a_small_row_group_that_unpacks_to_much_is_unreadable(tmp_path, monkeypa
     monkeypatch.setattr(parquet_module, "_read_column", None)
     with pytest.raises(UnreadableImageError, match="row group unpacks to more than 100000 bytes"):
         pool.fetch(99)
+
+
+def test_labels_that_unpack_to_much_are_an_error(written, monkeypatch):
+    """Parquet stores a repeated text once: 11 kB held labels of 200 MB."""
+    path = written(range(99), label=["x" * 2000] * 99)
+    assert open_pool(path).labels.names == ("x" * 2000,)
+    monkeypatch.setattr(parquet_module, "_MAX_COLUMN_BYTES", 100_000)
+    with pytest.raises(InputError, match="'label', cannot be read: it unpacks to more than 100000"):
+        open_pool(path).labels  # noqa: B018
+    with pytest.raises(InputError, match="'label' cannot be read: it unpacks to more than 100000"):
+        open_pool(path).column("label")
+
+
+def test_a_long_label_does_not_make_the_others_long(written):
+    """In an array of texts each has the size of the longest: here it would be 120 MB."""
+    pool = open_pool(written(range(300), label=["x" * 10**5, *["y"] * 299]))
+    tracemalloc.start()
+    assert pool.labels.codes.tolist() == [0] + [1] * 299
+    assert tracemalloc.get_traced_memory()[1] < 10e6
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0], ["cat", "", "dog"]])

@@ -224,9 +224,9 @@ def labels_from_values(
 ) -> Labels:
     """Labels from one integer or text per image; `class_names` are the names of the integers."""
     # In a column of pandas texts are Python objects.
-    if values.dtype.hasobject and all(isinstance(value, str) for value in values.flat):
-        values = values.astype(str)
-    if values.ndim != 1 or values.dtype.kind not in "iubU":
+    are_objects = values.dtype.hasobject and all(isinstance(value, str) for value in values.flat)
+    is_text = are_objects or values.dtype.kind == "U"
+    if values.ndim != 1 or not (is_text or values.dtype.kind in "iub"):
         raise ShapeError(
             f"{name}: labels must be a 1-D array of integers or texts, "
             f"got {values.dtype} of shape {values.shape}."
@@ -234,7 +234,6 @@ def labels_from_values(
     if class_names is None:
         found, codes = np.unique(values, return_inverse=True)
         return Labels(codes.astype(np.int32), tuple(map(str, found.tolist())))
-    is_text = values.dtype.kind == "U"
     if is_text or (len(values) and not 0 <= values.min() <= values.max() < len(class_names)):
         got = "texts" if is_text else f"{values.min()} to {values.max()}"
         raise InputError(

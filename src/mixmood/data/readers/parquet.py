@@ -71,7 +71,7 @@ def _may_be_classes(kind: Any) -> bool:
     return bool(is_text or types.is_integer(kind) or types.is_boolean(kind))
 
 
-_MAX_GROUP_BYTES = 2 * 2**30
+_MAX_GROUP_BYTES, _MAX_COLUMN_BYTES = 2 * 2**30, 256 * 2**20  # of images; of classes or groups
 _ROWS_PER_BATCH = 16
 _CACHE_BYTES = 256 * 2**20
 _MISSING = (None, -1, "")  # labels that stand for no class; -1 is that of Hugging Face
@@ -143,7 +143,9 @@ class ParquetSource(ImageSource):
         values = self._label_values
         if any(value in _MISSING for value in values):
             return None
-        return labels_from_values(np.array(values), self.name, self._columns.class_names)
+        # Not an array of texts, in which each of them has the size of the longest.
+        kind = object if isinstance(values[0], str) else None
+        return labels_from_values(np.array(values, kind), self.name, self._columns.class_names)
 
     @cached_property
     def why_unlabelled(self) -> str:
@@ -176,13 +178,15 @@ class ParquetSource(ImageSource):
             return None if found is None else [str(value) for value in self._values(found)]
 
     def _values(self, column: str) -> list[Any]:
-        parts = [_read_column(path, column, None) for path in self._paths]
-        return [value for part in parts for value in part.to_pylist()]
+        pieces = _read_column(self._paths, column, None)
+        return [value for piece in pieces for value in piece.to_pylist()]
 
     def _naming(self, what: str) -> AbstractContextManager[None]:
         return errors_as(InputError, f"{self.name}: {what} cannot be read")
 
     def _load(self, group: _Group) -> Any:
+        import pyarrow
+
         if group in self._kept:
             self._kept.move_to_end(group)
             return self._kept[group]
@@ -195,7 +199,7 @@ class ParquetSource(ImageSource):
             )
         path = f"{self._columns.image}.bytes" if self._columns.is_struct else self._columns.image
         try:
-            column = _read_column(group.path, path, group.place)
+            column = pyarrow.chunked_array(_read_column([group.path], path, group.place))
         except Exception as error:
             self._broken[group] = reason(error)
             raise
@@ -230,20 +234,20 @@ def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
     return choose_columns(path, schema, label), groups
 
 
-def _read_column(path: Path, column: str, group: int | None) -> Any:
-    """One column of the whole file, or of one row group in batches until it becomes too large."""
-    import pyarrow
-
-    with _parquet_file(path) as file:
-        if group is None:
-            return file.read(columns=[column], use_threads=False).column(0)
-        pieces, n_bytes = [], 0
-        for batch in file.iter_batches(
-            batch_size=_ROWS_PER_BATCH, row_groups=[group], columns=[column], use_threads=False
-        ):
-            values = batch.column(0)
-            pieces.append(values.field("bytes") if hasattr(values, "field") else values)
-            n_bytes += pieces[-1].nbytes
-            if n_bytes > _MAX_GROUP_BYTES:
-                raise ValueError(f"its row group unpacks to more than {_MAX_GROUP_BYTES} bytes")
-    return pyarrow.chunked_array(pieces)
+def _read_column(paths: Sequence[Path], column: str, group: int | None) -> list[Any]:
+    """One column of whole files, or of one row group, in batches until it becomes too large."""
+    groups = None if group is None else [group]
+    most = _MAX_COLUMN_BYTES if groups is None else _MAX_GROUP_BYTES
+    pieces, n_bytes = list[Any](), 0
+    for path in paths:
+        with _parquet_file(path) as file:
+            for batch in file.iter_batches(_ROWS_PER_BATCH, groups, [column], use_threads=False):
+                values = batch.column(0)
+                if hasattr(values, "dictionary_decode"):  # a category, with all of its words
+                    values = values.dictionary_decode()
+                pieces.append(values.field("bytes") if hasattr(values, "field") else values)
+                n_bytes += pieces[-1].nbytes
+                if n_bytes > most:
+                    what = "it" if groups is None else "its row group"
+                    raise ValueError(f"{what} unpacks to more than {most} bytes")
+    return pieces
