@@ -12,6 +12,7 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError, UnreadableImageError
 from mixmood.data.images.decode import decode
 from mixmood.data.images.dicom import DicomError, read_frame
+from mixmood.data.images.labels import groups_of, needed_labels
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import fit_pixel_range
 from mixmood.data.open import open_pool
@@ -61,6 +62,21 @@ def test_a_path_may_say_that_each_frame_is_an_image(tmp_path):
     assert both.labels.counts() == {"brain": 2}
     with pytest.raises(OptionError, match="Unknown choice of frames 'all'"):
         open_pool(f"{tmp_path}/a?frames=all")
+
+
+def test_frames_have_the_groups_of_their_files_and_say_why_these_have_no_classes(tmp_path):
+    stack = np.stack([RAMP // 4] * 2).astype(np.uint16)
+    for name in "abc":
+        (tmp_path / f"{name}.dcm").write_bytes(made(stack))
+    rows = "a.dcm,sick,p1\nb.dcm,well,p2\nc.dcm,,p1\n"
+    (tmp_path / "list.csv").write_text(f"path,label,patient\n{rows}")
+    frames = open_pool(tmp_path / "list.csv", frames="each")
+    assert groups_of(frames, "patient").tolist() == [0, 0, 1, 1, 0, 0]
+    assert frames.column("age") is None
+    assert "1 of its 3 labels are blank" in frames.why_unlabelled
+    (tmp_path / "labels.csv").write_text("path,label\na.dcm,sick\nb.dcm,well\n")
+    with pytest.raises(InputError, match="has no label for 1 of 3 images, such as c.dcm"):
+        needed_labels(open_pool(tmp_path, frames="each"))
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,21 @@ class FramesSource(ImageSource):
     @cached_property
     def labels(self) -> Labels | None:
         """The classes of the files."""
-        if (labels := self._files.labels) is None:
+        labels = self._files.labels
+        self.notes = self._files.notes  # one may say why there are none
+        if labels is None:
             return None
         return Labels(np.repeat(labels.codes, np.diff(self._starts)), labels.names)
+
+    @property
+    def why_unlabelled(self) -> str:
+        """What the files say."""
+        return self._files.why_unlabelled
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column of the files, one for each frame; None without it."""
+        values = self._files.column(name)
+        return None if values is None else np.repeat(values, np.diff(self._starts)).tolist()
 
     def wide_values(self, index: int) -> NDArray[np.generic] | None:
         """The grey values of a frame of more than eight bits without a window of its own."""
