@@ -87,3 +87,12 @@ def test_the_curve_rises_where_labels_help_and_not_where_they_mean_nothing():
     permuted = rng.permutation(codes)
     nothing = learning_curve(labelled_folds(features, permuted, 3, rng), rng)
     assert not nothing.is_clear
+
+
+def test_copies_of_one_group_make_the_curve_no_more_certain():
+    rng = np.random.default_rng(0)
+    codes, groups = np.arange(40) % 4, np.repeat(np.arange(40), 5)
+    features = rng.normal(size=(40, 10)) + 1.6 * np.eye(10)[codes]
+    alone = learning_curve(labelled_folds(features, codes, 4, rng), rng)
+    copied = labelled_folds(features[groups], codes[groups], 4, rng, groups)
+    assert learning_curve(copied, rng).error > 0.9 * alone.error

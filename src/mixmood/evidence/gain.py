@@ -304,12 +304,11 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     is_seen = np.isfinite(table).any(axis=(0, 1))
     off = by_share - by_share.mean()
     slopes = (off[:, None] * hits[:, is_seen]).sum(axis=0) / (off**2).sum()
-    n = len(slopes)
-    error = float(slopes.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
+    slope, error = mean_and_error(slopes, labelled.groups[is_seen])
     usual = USUAL_SLOPE * 100 * (1 - labelled.accuracy)
     # Weighted by inverse variances. Where all images are classified correctly, the error is 0.
     own, other = 1 / max(error, SLOPE_SPREAD / 2) ** 2, 1 / SLOPE_SPREAD**2
-    mean = (own * (FLATTER * float(slopes.mean())) + other * usual) / (own + other)
+    mean = (own * FLATTER * slope + other * usual) / (own + other)
     return LearningCurve(mean, float(1 / np.sqrt(own + other)), len(labelled.codes))
 
 
