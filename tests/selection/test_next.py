@@ -17,6 +17,7 @@ from mixmood.core.records.labelling import Proposals
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.data.readers.kept import parts_of
+from mixmood.selection import next as next_module
 from mixmood.selection.filter import ScannedPool
 from mixmood.selection.next import (
     MOST_CANDIDATES,
@@ -211,6 +212,24 @@ def test_of_many_candidates_a_part_is_compared():
     rows = candidates_of(pool, np.ones(n), np.ones(n, bool), confidence, np.random.default_rng(0))
     assert len(set(rows.tolist())) == MOST_CANDIDATES
     assert (rows < 500).sum() > 450
+
+
+def test_of_the_candidates_of_several_pools_a_part_is_compared(world, monkeypatch):
+    """All with all: those of ten pools would take ten gigabytes."""
+    compared = []
+
+    def few(features, *others):
+        compared.append(len(features))
+        return chosen_images(features, *others)
+
+    monkeypatch.setattr(next_module, "MOST_CANDIDATES", 25)
+    monkeypatch.setattr(next_module, "chosen_images", few)
+    own = rows_of("labelled", *world.useful(24))
+    pools = {name: rows_of(name, world.useful(60)[0]) for name in ("one", "other")}
+    record = mixmood.next(own, pools, count=12, cache=None).record
+    assert compared == [25]
+    assert {image.pool for image in record.images} == {"one", "other"}
+    assert [pool.n_useful for pool in record.pools] == [25, 25]
 
 
 @pytest.fixture(scope="module")

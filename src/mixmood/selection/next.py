@@ -38,7 +38,7 @@ from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import FittedFilter, Scorer
 
-MOST_CANDIDATES = 2000  # compared with each other; of more, a random part by their value
+MOST_CANDIDATES = 2000  # compared with each other; of more, of one pool or of all, a random part
 LEAST_USEFUL, LEAST_TYPICAL = 0.1, 0.05
 """An image is proposed if its chance to be useful is as large, or if it scores at least as high as
 this share of the labelled images."""
@@ -133,10 +133,13 @@ def proposed(
         except InputError as error:
             why = f"The proposed images are not grouped: {error}"
     chances = head.predict_proba(features)
-    chosen = chosen_images(features, own.features, useful, chances, plan.count, groups)
+    some = part_by_value(useful * (1 - chances.max(axis=1)), rng_for(plan.seed, "next", "pools"))
+    groups = None if groups is None else groups[some]
+    parts = (features[some], own.features, useful[some], chances[some], plan.count, groups)
+    chosen, n_like = chosen_images(*parts)
     images = tuple(
-        owners[row][0].proposal(owners[row][1], chances[row], n_like)
-        for row, n_like in zip(*(one.tolist() for one in chosen), strict=True)
+        owners[row][0].proposal(owners[row][1], chances[row], n)
+        for row, n in zip(some[chosen].tolist(), n_like.tolist(), strict=True)
     )
     images = () if is_foreign(images, found) else images
     return Proposed(images, found, names, (why,) if why else ())
@@ -218,18 +221,24 @@ def not_foreign(labelled: Array, codes: Codes, foreign: Array, features: Array) 
 def candidates_of(
     pool: ScannedPool, useful: Array, may_be: Mask, confidence: Array, rng: np.random.Generator
 ) -> Rows:
-    """The images of a pool that may be proposed, in its order; at most MOST_CANDIDATES.
+    """The images of a pool that may be proposed, in its order: a `part_by_value`.
 
-    Of many, a random part is taken; images that are useful and uncertain are more probable. All
-    arrays have shape (n,); `confidence` is the probability of the predicted class.
+    All arrays have shape (n,); `confidence` is the probability of the predicted class.
     """
     rows = np.flatnonzero(pool.is_kept & may_be)
-    if len(rows) <= MOST_CANDIDATES:
-        return rows
-    value = useful[rows] * (1 - confidence[rows]) + 1e-9
+    return rows[part_by_value(useful[rows] * (1 - confidence[rows]), rng)]
+
+
+def part_by_value(value: Array, rng: np.random.Generator) -> Rows:
+    """All images if there are at most MOST_CANDIDATES, else so many random ones, in order.
+
+    Those of a high value, such as useful and uncertain ones, are more probable.
+    """
+    if len(value) <= MOST_CANDIDATES:
+        return np.arange(len(value))
     # The largest of these keys are a random sample with these weights (Efraimidis, 2006).
-    keys = np.log(rng.random(len(rows))) / value
-    return np.sort(rows[np.argsort(-keys, kind="stable")[:MOST_CANDIDATES]])
+    keys = np.log(rng.random(len(value))) / (value + 1e-9)
+    return np.sort(np.argsort(-keys, kind="stable")[:MOST_CANDIDATES])
 
 
 def uncertainty(probabilities: Array) -> NDArray[np.float64]:
