@@ -39,6 +39,17 @@ def test_a_classifier_of_other_features_is_refused(saved, name, values):
         load_scorer(saved)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["labelled_rows", "score_centre", "score_references", "score_labelled", "score_labelled_folds"],
+)
+def test_arrays_of_other_shapes_are_refused_before_the_scan(saved, name):
+    known = read_arrays(saved)
+    saved.write_bytes(packed_arrays(known | {name: known[name][:0]}))
+    with pytest.raises(InputError, match="is not a saved filter: .* Give a file"):
+        load_scorer(saved)
+
+
 def test_other_arrays_are_no_saved_filter(tmp_path):
     np.savez(tmp_path / "images.npz", images=np.zeros((3, 8, 8), np.uint8))
     message = "images.npz is not a saved filter: format .* Give a file written by --save"

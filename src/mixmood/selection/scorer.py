@@ -84,7 +84,12 @@ def restored_filter(facts: dict[str, Any], arrays: FitArrays) -> FittedFilter:
     useful = TypeAdapter(ShareRecord).validate_python(facts["useful"])
     rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
     centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
-    return FittedFilter(score, useful, float(facts["threshold"]), rows, centre)
+    found = FittedFilter(score, useful, float(facts["threshold"]), rows, centre)
+    # Arrays of shapes that do not fit together would be an error in the middle of a scan.
+    is_whole = np.isfinite(found.scored(np.zeros((1, score.width))).scores).all()
+    if not is_whole or not min(score.fit.labelled.size, score.fit.pool.size):
+        raise ValueError("its arrays do not fit together")
+    return found
 
 
 def fit_filter(
