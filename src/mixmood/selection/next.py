@@ -28,6 +28,7 @@ from mixmood.data.images.labels import NONE, group_codes, group_names
 from mixmood.data.images.pool import Pool
 from mixmood.evidence.share import useful_chances
 from mixmood.features.extract import Extractor
+from mixmood.features.reading import LABELLED
 from mixmood.features.sample import Sample
 from mixmood.heads.problem import LinearHead, head_problem
 from mixmood.numerics.neighbours import unit_rows
@@ -102,7 +103,8 @@ def proposed(
     random sample of their classes: a filter that is fitted with them takes those that are left for
     foreign. `answers` are those of a person for images of each pool, by their index.
     """
-    own = extractor.read(labelled, scorers.sampled(labelled, scorers.MOST_IN_FILTER, plan.seed))
+    sampled = scorers.sampled(labelled, scorers.MOST_IN_FILTER, plan.seed, LABELLED)
+    own = extractor.read(labelled, sampled)
     codes = own.codes.astype(np.int32)
     head, names = scorers.fit_classifier(own.features, codes, labelled.labels, plan.seed)
     if head is None:

@@ -23,6 +23,7 @@ from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.view import LAST
 from mixmood.features.extract import Extractor
+from mixmood.features.reading import LABELLED, POOL, random_order
 from mixmood.heads.problem import LinearHead, SupervisedHead, head_problem
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
 from mixmood.scores.fitting import FitArrays, checked_rows, checked_sets
@@ -209,13 +210,13 @@ def fit_scorer(
     share: ShareRecord | None = None,
 ) -> Scorer:
     """A scorer from the labelled images and a random sample of the pool; its share may be known."""
-    own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
+    own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed, LABELLED))
     if len(own) < least_labelled:
         raise InputError(
             f"At least {least_labelled} labelled images that can be read are needed; "
             f"got {len(own)}. Label a few more."
         )
-    others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed))
+    others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed, POOL))
     if len(others) == 0:
         raise InputError(
             f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "
@@ -246,11 +247,9 @@ def fit_scorer(
     )
 
 
-def sampled(pool: Pool, most: int, seed: int) -> Rows:
+def sampled(pool: Pool, most: int, seed: int, side: str) -> Rows:
     """Indices of at most `most` random images of a pool, in the order of the pool."""
-    if len(pool) <= most:
-        return np.arange(len(pool))
-    return np.sort(rng_for(seed, "filter", pool.name).choice(len(pool), most, replace=False))
+    return np.sort(random_order(len(pool), most, seed, side))
 
 
 def fit_classifier(
