@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from tests.fixtures.class_features import of_class
 
+import mixmood
 from mixmood.core.errors import InputError
 from mixmood.evidence.labels import (
     SUSPECT,
@@ -77,6 +78,16 @@ def test_confusion_is_that_of_a_pair(labelled):
     found = LabelEvidence(features, codes)
     assert found.confusion[0, 1] == found.confusion.max() > 0.3
     assert found.confusion[2, 3] == 0
+
+
+def test_images_that_are_never_held_out_are_not_counted_as_confused(monkeypatch):
+    """24 images are of one group with all images of a class, which is thus never held out."""
+    codes, groups = np.repeat([0, 1, 2], [20, 44, 10]), np.minimum(np.arange(74), 40)
+    features = np.random.default_rng(0).normal(size=(74, 8)) + 6.0 * (codes == 2)[:, None]
+    monkeypatch.setattr("mixmood.selection.check.groups_of", lambda pool, wanted: groups)
+    (pair,) = mixmood.check((features, codes), cache=None).confused
+    assert pair.classes == ("0", "1")
+    assert pair.n_images == round(pair.share * 40)
 
 
 def test_scores_lie_between_0_and_1_and_not_known_is_0():

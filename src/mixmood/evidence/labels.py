@@ -154,9 +154,15 @@ class LabelEvidence:
 
     @cached_property
     def confusion(self) -> NDArray[np.float64]:
-        """For each pair of classes, the share of its images taken for the other; shape (k, k)."""
-        n_seen, wrong = self._taken.sum(axis=1), self._taken * ~np.eye(self.n_classes, dtype=bool)
-        return np.asarray((wrong + wrong.T) / np.maximum(n_seen[:, None] + n_seen, 1))
+        """For each pair of classes, the share of held-out images taken for the other; (k, k)."""
+        n_seen = self._taken.sum(axis=1)
+        return np.asarray(self.n_confused / np.maximum(n_seen[:, None] + n_seen, 1))
+
+    @cached_property
+    def n_confused(self) -> NDArray[np.float64]:
+        """For each pair of classes, how many held-out images are taken for the other; (k, k)."""
+        wrong = self._taken * ~np.eye(self.n_classes, dtype=bool)
+        return np.asarray(wrong + wrong.T)
 
     @property
     def never_recognised(self) -> Mask:

@@ -89,7 +89,7 @@ class _Labelled:
         pairs = []
         for a, b in np.argwhere(np.triu(self.judged.confusion) >= labels.CONFUSED_SHARE).tolist():
             share = float(self.judged.confusion[a, b])
-            n_images = round(share * int(self.counts[a] + self.counts[b]))
+            n_images = int(self.judged.n_confused[a, b])
             if n_images >= labels.FEWEST_CONFUSED:
                 pairs.append(ConfusedPair((self.names[a], self.names[b]), share, n_images))
         return tuple(sorted(pairs, key=lambda one: -one.share))
