@@ -24,7 +24,7 @@ from mixmood.ssl.image_training import nearly_lost_class, parsed_settings, pool_
 from mixmood.ssl.models.registry import model_spec, usual_algorithm
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.record import TrainingRecord
-from mixmood.ssl.task import StreamedImages
+from mixmood.ssl.task import Images, StreamedImages, standardisation_of
 
 
 def train(*pools, **options):
@@ -121,6 +121,27 @@ def test_streaming_replaces_an_unreadable_image_by_the_next_one_and_says_so_once
         path.write_bytes(b"broken")
     with pytest.raises(InputError, match="pool has no readable image among 30"):
         images.batch(rows)
+
+
+def test_the_statistics_of_millions_of_images_are_of_images_that_there_are():
+    """In single precision the last one of 16,777,220 would be the image behind it."""
+    asked = []
+
+    class Millions(Images):
+        is_streamed, shape = True, (1, 1, 1)
+
+        def __init__(self):
+            """Hold nothing."""
+
+        def __len__(self):
+            return 2**24 + 4
+
+        def batch(self, rows):
+            asked.extend(rows.tolist())
+            return torch.zeros((len(rows), 1, 1, 1), dtype=torch.uint8)
+
+    standardisation_of(Millions())
+    assert (len(set(asked)), min(asked), max(asked)) == (4096, 0, 2**24 + 3)
 
 
 def test_unreadable_images_are_left_out_and_named(labelled, pool, quick, told):

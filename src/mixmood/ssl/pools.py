@@ -15,7 +15,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form, first_names
 from mixmood.data.images.labels import minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import ImageSource, fit_pixel_range, poor_range
+from mixmood.data.images.pool import ImageSource, evenly_spaced, fit_pixel_range, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
 from mixmood.ssl.plan import SMALLEST_SIDE, TrainingRunPlan
@@ -81,8 +81,7 @@ def common_side(source: ImageSource) -> int:
 
     Photos are too large to train a network from scratch with few labels.
     """
-    rows = np.unique(np.linspace(0, len(source) - 1, N_SIZED).astype(int))
-    read = source.read(rows)
+    read = source.read(evenly_spaced(len(source), N_SIZED))
     sides = [min(p.shape[:2]) for p in read if not isinstance(p, UnreadableImageError)]
     if not sides:
         # All of these few are unreadable. `load_pictures` reads all images and reports errors.

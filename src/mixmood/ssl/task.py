@@ -14,7 +14,7 @@ from torch import Tensor
 from mixmood.core.arrays import Codes, Picture, Rows
 from mixmood.core.errors import ShapeError, TrainingError, UnreadableImageError
 from mixmood.core.listener import Listener
-from mixmood.data.images.pool import ImageSource
+from mixmood.data.images.pool import ImageSource, evenly_spaced
 from mixmood.features.sample import no_readable_image
 from mixmood.ssl.models.network import Standardise
 from mixmood.ssl.pools import few_classes, pictures_at, unknown_classes
@@ -143,8 +143,8 @@ SAMPLED = 4096
 def standardisation_of(images: Images) -> Standardise:
     """Mean and deviation of all images, or of 4096 evenly spaced ones if they are streamed."""
     rows = torch.arange(len(images))
-    if images.is_streamed and len(images) > SAMPLED:
-        rows = torch.linspace(0, len(images) - 1, SAMPLED).long()
+    if images.is_streamed:
+        rows = torch.tensor(evenly_spaced(len(images), SAMPLED))
     total, squares = torch.zeros(1), torch.zeros(1)
     for chunk in torch.split(rows, CHUNK):
         pixels = images.batch(chunk.numpy()).double()
