@@ -363,8 +363,8 @@ def epoch(number, shares, sure=None):
     return an_epoch(number, n_updates=50 * number, pseudo_label_shares=shares, share_sure=sure)
 
 
-def record(*epochs, batch_size=16):
-    configuration = {"settings": {"threshold": 0.95}, "batch_size": batch_size}
+def record(*epochs, batch_size=16, **settings):
+    configuration = {"settings": {"threshold": 0.95} | settings, "batch_size": batch_size}
     return a_record(*epochs, configuration=configuration, class_names=("cat", "dog", "owl"))
 
 
@@ -392,6 +392,8 @@ def test_what_may_be_chance_is_not_told():
     """The last epoch has 50 updates: with one guess in each, 12.5 are expected of a quarter."""
     lost = record(epoch(1, (0.25, 0.5, 0.25)), epoch(2, (0.0, 0.5, 0.5)), batch_size=1)
     assert nearly_lost_class(lost, CODES) is None
+    with_two = record(*lost.epochs, batch_size=1, unlabelled_ratio=2)
+    assert nearly_lost_class(with_two, CODES) == ("cat", 0.0, 0.25)
 
 
 def test_a_class_that_no_labelled_image_has_cannot_be_lost():

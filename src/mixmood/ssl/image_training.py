@@ -85,7 +85,9 @@ def nearly_lost_class(record: TrainingRecord, codes: ArrayLike) -> tuple[str, fl
     if guessed is None:
         return None
     before = record.epochs[-2].n_updates if len(record.epochs) > 1 else 0
-    n_guesses = (record.epochs[-1].n_updates - before) * record.configuration["batch_size"]
+    own = record.configuration
+    n_guesses = (record.epochs[-1].n_updates - before) * own["batch_size"]
+    n_guesses *= own["settings"].get("unlabelled_ratio", 1)
     counts = np.bincount(np.asarray(codes), minlength=len(guessed))
     labelled = counts / counts.sum()
     part = np.divide(guessed, labelled, out=np.full(len(guessed), np.inf), where=labelled > 0)
