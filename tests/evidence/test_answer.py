@@ -57,6 +57,15 @@ def test_the_useful_part_of_a_pool_is_used_too_where_it_probably_helps():
     assert alone.union == Union(("web",), probes["web"])
 
 
+def test_the_useful_part_of_a_pool_alone_may_be_the_best():
+    """A pool that is mostly foreign is filtered whatever it gains."""
+    probes = {"clinic": probe(0.4), "crawl": probe(5.0)}
+    advice = {"clinic": PoolAdvice("use", ""), "crawl": PoolAdvice("filter", "", "share", 0.12)}
+    found = answer(advice, probes, lambda names: probe(1.0))
+    assert found.union == Union(("crawl",), probes["crawl"])
+    assert found.sentence.startswith("Use the useful part of crawl: +5.0 points expected")
+
+
 def test_a_pool_that_needs_a_filter_is_named_when_none_can_be_used():
     advice = {
         "web": PoolAdvice("filter", "about 50 % of it is useful"),

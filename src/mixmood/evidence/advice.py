@@ -193,10 +193,9 @@ def answer(
     known = {name: probe for name, probe in probes.items() if probe is not None}
     gains = {name: -known[name].gain if name in known else 0.0 for name in advice}
     by_gain = sorted(advice, key=lambda name: (gains[name], -advice[name].share, name))
-    useful, partly = (
-        [name for name in by_gain if advice[name].word == word] for word in ("use", "filter")
-    )
-    useful += [name for name in partly if name in known and known[name].p_helps >= HELPS]
+    partly = [name for name in by_gain if advice[name].word == "filter"]
+    likely = {name for name in partly if name in known and known[name].p_helps >= HELPS}
+    useful = [name for name in by_gain if name in likely or advice[name].word == "use"]
     if useful:
         pools: tuple[str, ...] = (useful[0],)
         probe = known[useful[0]]
