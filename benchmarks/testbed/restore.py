@@ -24,12 +24,12 @@ Row = dict[str, str]
 TIMES = ("training_s", "distances_s", "images_per_s", "total_s", "cpu_s")
 
 
-def restore(folder: Path, store: Path, config: Config, home: Path | None = None) -> tuple[int, int]:
+def restore(folder: Path, store: Path, config: Config) -> tuple[int, int]:
     """Write the records of a folder of results into a store; returns how many, and how many rows.
 
     A row whose key no run of the present protocol and data has is left out: it would not be used.
     """
-    published, keys = records_in(folder), keys_of(config, home)
+    published, keys = records_in(folder), keys_of(config)
     made = Store.make(store, config)
     found = [record for record in published if record.key in keys]
     for record in found:
@@ -37,9 +37,9 @@ def restore(folder: Path, store: Path, config: Config, home: Path | None = None)
     return len(found), len(published)
 
 
-def keys_of(config: Config, home: Path | None = None) -> set[str]:
+def keys_of(config: Config) -> set[str]:
     """The keys of all runs of a test bed, by the present protocol and data sets."""
-    return {job_for(config, run, home).key for run in runs(config)}
+    return {job_for(config, run).key for run in runs(config)}
 
 
 def records_in(folder: Path) -> list[RunRecord]:

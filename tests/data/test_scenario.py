@@ -143,7 +143,7 @@ WAYS = {
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_pack_of_any_kind_of_pixels_gives_the_same_images(tmp_path, rng, way, scale):
+def test_a_pack_of_any_kind_of_pixels_gives_the_same_images(tmp_path, rng, monkeypatch, way, scale):
     pixels = rng.integers(0, 256, (60, 6, 6, 3)).astype(np.uint8)
     if way == "one channel of float":
         pixels = pixels[..., :1]
@@ -152,7 +152,8 @@ def test_a_pack_of_any_kind_of_pixels_gives_the_same_images(tmp_path, rng, way, 
         home.mkdir()
         np.savez(home / "task.npz", images=images, labels=np.arange(60) % 10)
         wanted = Scenario("task", n_labelled=8, n_unlabelled=8, n_validation=5, image_scale=scale)
-        splits.append(draw_split(wanted, home))
+        monkeypatch.setenv("MIXMOOD_DATA", str(home))
+        splits.append(draw_split(wanted))
     plain, other = splits
     assert other.labelled.dtype == np.uint8
     np.testing.assert_array_equal(other.labelled, plain.labelled)
@@ -180,9 +181,10 @@ def test_other_data_have_another_fingerprint(pack):
     assert data_fingerprint(Scenario("own", n_labelled=5)) != before
 
 
-def test_the_paper_s_sizes_fit_the_real_packs(image_packs):
+def test_the_paper_s_sizes_fit_the_real_packs(image_packs, monkeypatch):
+    monkeypatch.setenv("MIXMOOD_DATA", str(image_packs))
     scenario = Scenario("fashion_mnist", "fashion_product", 100, 150)
-    split = draw_split(scenario, image_packs)
+    split = draw_split(scenario)
     assert split.unlabelled.shape == (3000, 28, 28, 1)
     assert split.test.shape == (1500, 28, 28, 1)
     assert split.is_ood.all()
@@ -251,10 +253,11 @@ def test_an_unknown_data_set_is_refused(name):
         open_set(name)
 
 
-def test_a_pack_of_features_is_no_data_set(tmp_path):
+def test_a_pack_of_features_is_no_data_set(tmp_path, monkeypatch):
+    monkeypatch.setenv("MIXMOOD_DATA", str(tmp_path))
     np.savez(tmp_path / "odd.npz", features=np.zeros((3, 2)))
     with pytest.raises(InputError, match="must hold an array 'images'"):
-        open_set("odd", tmp_path)
+        open_set("odd")
 
 
 def test_the_data_folder_is_the_user_s_own_unless_named(monkeypatch):

@@ -11,10 +11,13 @@ from mixmood.data.sets import CATALOGUE, digits, open_set, photo_patches
 
 
 @pytest.mark.parametrize("name", ["mnist", "cifar10", "svhn", "tiny_imagenet", "fashion_product"])
-def test_a_data_set_is_fetched_and_kept_as_one_pack(server, served, left_behind, tmp_path, name):
+def test_a_data_set_is_fetched_and_kept_as_one_pack(
+    server, served, left_behind, tmp_path, monkeypatch, name
+):
     pack = get(served(server, name), tmp_path)
     assert left_behind(tmp_path) == [f"{name}.npz"]
-    pool = open_set(name, tmp_path)
+    monkeypatch.setenv("MIXMOOD_DATA", str(tmp_path))
+    pool = open_set(name)
     assert len(pool) == len(np.load(pack)["images"]) > 0
     assert len(pool.labels.codes) == len(pool)
 

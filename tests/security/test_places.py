@@ -129,13 +129,14 @@ def test_a_pipe_beside_images_is_not_taken_for_their_labels(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../secret", "/secret", "sub/../../secret", "secret.npz\0"])
-def test_the_name_of_a_data_set_cannot_leave_the_data_folder(tmp_path, name):
+def test_the_name_of_a_data_set_cannot_leave_the_data_folder(tmp_path, monkeypatch, name):
     """A test bed's TOML names data sets."""
     home = tmp_path / "home"
     home.mkdir()
+    monkeypatch.setenv("MIXMOOD_DATA", str(home))
     np.savez(tmp_path / "secret.npz", images=np.zeros((2, 5, 5), np.uint8))
     with pytest.raises(OptionError, match="Unknown data set"):
-        open_set(name, home)
+        open_set(name)
 
 
 @pytest.mark.parametrize("name", ["../x", "/x", "x/y", ".", "-x", "a\x1b"])

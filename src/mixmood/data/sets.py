@@ -142,24 +142,24 @@ def data_home() -> Path:
     return place
 
 
-def known_sets(home: Path | None = None) -> list[str]:
+def known_sets() -> list[str]:
     """All names that can be asked for: embedded, catalogued, or packed in the data folder."""
-    return sorted({*EMBEDDED, *CATALOGUE, *packed_sets(home)})
+    return sorted({*EMBEDDED, *CATALOGUE, *packed_sets()})
 
 
-def packed_sets(home: Path | None = None) -> dict[str, Path]:
+def packed_sets() -> dict[str, Path]:
     """The packs in the data folder, by name."""
-    packs = sorted((home or data_home()).glob("*.npz"))
+    packs = sorted(data_home().glob("*.npz"))
     return {path.stem: path for path in packs if path.is_file()}
 
 
-def open_set(name: str, home: Path | None = None) -> ImageSource:
+def open_set(name: str) -> ImageSource:
     """The data set of this name, with its labels if it has any."""
     if name in EMBEDDED:
         return _embedded(name)
     # Only names of this list become paths, so none can lead out of the folder.
-    check_name("data set", name, known_sets(home))
-    path = (home or data_home()) / f"{name}.npz"
+    check_name("data set", name, known_sets())
+    path = data_home() / f"{name}.npz"
     if not path.is_file():
         raise InputError(
             f"The data set '{name}' is not in {path.parent}. Get it with: mixmood data get {name}. "

@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -173,12 +172,12 @@ class Split:
     class_names: tuple[str, ...]
 
 
-def draw_split(scenario: Scenario, home: Path | None = None) -> Split:
+def draw_split(scenario: Scenario) -> Split:
     """The images of a scenario; the same scenario and data give the same images."""
-    task = open_set(scenario.task, home)
+    task = open_set(scenario.task)
     parts = cut(scenario, task)
     shape = _shape_of(task, scenario.image_scale)
-    source, rows = _ood(scenario, task, parts, shape, home)
+    source, rows = _ood(scenario, task, parts, shape)
 
     def images(rows: Rows, source: ImageSource = task) -> Pixels:
         found = _stack(source, rows, shape)
@@ -199,17 +198,17 @@ def draw_split(scenario: Scenario, home: Path | None = None) -> Split:
     )
 
 
-def check_split(scenario: Scenario, home: Path | None = None) -> None:
+def check_split(scenario: Scenario) -> None:
     """Refuse a scenario for which its data sets are too small; only one image is read."""
-    task = open_set(scenario.task, home)
-    _ood(scenario, task, cut(scenario, task), _shape_of(task, scenario.image_scale), home)
+    task = open_set(scenario.task)
+    _ood(scenario, task, cut(scenario, task), _shape_of(task, scenario.image_scale))
 
 
-def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
+def data_fingerprint(scenario: Scenario) -> str:
     """A digest of the data sets of a scenario; noise depends only on the scenario."""
-    sets = [open_set(scenario.task, home)]
+    sets = [open_set(scenario.task)]
     if scenario.source not in (NONE, OTHER_HALF, *NOISE):
-        sets.append(_open_source(scenario.source, home))
+        sets.append(_open_source(scenario.source))
     state = hashlib.sha256()
     for pool in sets:
         state.update(pool.fingerprint.encode())
@@ -217,15 +216,15 @@ def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
     return state.hexdigest()[:16]
 
 
-def _open_source(name: str, home: Path | None) -> ImageSource:
+def _open_source(name: str) -> ImageSource:
     """The data set of this name; the message for an unknown name lists all kinds of sources."""
-    if name not in known_sets(home):
-        raise unknown_name("source", name, [OTHER_HALF, *NOISE, *known_sets(home)])
-    return open_set(name, home)
+    if name not in known_sets():
+        raise unknown_name("source", name, [OTHER_HALF, *NOISE, *known_sets()])
+    return open_set(name)
 
 
 def _ood(
-    scenario: Scenario, task: ImageSource, parts: Cut, shape: Shape, home: Path | None
+    scenario: Scenario, task: ImageSource, parts: Cut, shape: Shape
 ) -> tuple[ImageSource, Rows]:
     """The source of out-of-distribution images, and the rows that are added to the pool."""
     rng = rng_for(scenario.seed, "scenario", scenario.task, "ood", scenario.source)
@@ -244,7 +243,7 @@ def _ood(
         )
         return noise, np.arange(scenario.n_ood)
     is_half = scenario.source == OTHER_HALF
-    source = task if is_half else _open_source(scenario.source, home)
+    source = task if is_half else _open_source(scenario.source)
     rows = rng.permutation(parts.other_half if is_half else np.arange(len(source)))
     if len(rows) < scenario.n_ood:
         raise InputError(

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError, MixmoodError, OptionError
@@ -31,19 +30,18 @@ class Job:
     data: str  # the fingerprint of the data sets on the driver's machine
     config: Config
     run: Run
-    home: Path | None = None
     cache: str | None = "default"
     threads: int = 1
     device: str = "cpu"
 
 
-def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) -> Job:
+def job_for(config: Config, run: Run, **options: Any) -> Job:
     """The job of a run; opens its data sets to compute their fingerprint."""
-    data = data_fingerprint(run.scenario(config), home)
+    data = data_fingerprint(run.scenario(config))
     content = {"protocol": config.protocol(run.regime), "run": run.to_dict(), "data": data}
     text = json.dumps({"schema": SCHEMA} | content, sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:20]
-    return Job(key, data, config, run, home, **options)
+    return Job(key, data, config, run, **options)
 
 
 def check_data(jobs: Iterable[Job]) -> None:
@@ -57,7 +55,7 @@ def check_data(jobs: Iterable[Job]) -> None:
                 f"of {size} images, but the pool has only {n_pool}. Let distances.sample_size be "
                 f"at most {n_pool}, or split.n_unlabelled at least {size}."
             )
-        check_split(job.run.scenario(job.config), job.home)
+        check_split(job.run.scenario(job.config))
 
 
 def distance_plan(job: Job) -> RankingPlan:
@@ -130,12 +128,12 @@ def _head(job: Job) -> dict[str, Any]:
 def drawn(job: Job) -> Split:
     """The split of a job; InputError if the data sets differ from those of the driver."""
     scenario = job.run.scenario(job.config)
-    if data_fingerprint(scenario, job.home) != job.data:
+    if data_fingerprint(scenario) != job.data:
         raise InputError(
             f"The data sets of {job.run.task} and {job.run.source} are not the same "
             "here as where the test bed was started. Give all machines the same packs."
         )
-    return draw_split(scenario, job.home)
+    return draw_split(scenario)
 
 
 def description(job: Job, split: Split) -> dict[str, Any]:
