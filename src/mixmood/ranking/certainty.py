@@ -11,8 +11,7 @@ from mixmood.measures.batch import Grouped, left_out_distances
 from mixmood.measures.histogram import Overflow
 
 N_GROUPS = 20
-N_DRAWS = 30
-"""Draws from which groups are left out."""
+N_DRAWS = 30  # draws from which groups are left out
 
 
 def leave_out(
@@ -70,8 +69,7 @@ def image_covariance(without: Array) -> Array:
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals. Student's quantile would be wider, but the
 jackknife's errors are too large already, because it counts effects of pairs of images twice."""
-N_POSSIBLE = 4000
-"""Simulated tables of distances, from which chances and ranks are counted."""
+N_POSSIBLE = 4000  # simulated tables of distances, from which chances and ranks are counted
 
 
 @dataclass(frozen=True)
@@ -79,13 +77,10 @@ class Certainty:
     """Distances, shape (measures, pools), and how much they would vary with other images."""
 
     distances: Array
-    below: Array
-    """How far the 95 % interval reaches down, and up; the same shape."""
+    below: Array  # how far the 95 % interval reaches down, and up; the same shape
     above: Array
-    covariance: Array
-    """How distances vary together, shape (measures, pools, pools)."""
-    freedom: int
-    """Degrees of freedom of the covariance."""
+    covariance: Array  # how distances vary together, shape (measures, pools, pools)
+    freedom: int  # degrees of freedom of the covariance
 
     @classmethod
     def of(cls, signed: Array, all_signed: Array, images: Array, freedom: int) -> "Certainty":

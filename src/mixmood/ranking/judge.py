@@ -38,13 +38,11 @@ class PoolGains:
     pools: dict[str, Reading]
     parts: dict[str, JudgedPart]
     """The images of each pool that were judged, with their useful share."""
-    probes: dict[str, Probe | None]
-    """The gains; None without classes."""
+    probes: dict[str, Probe | None]  # the gains; None without classes
     advice: dict[str, PoolAdvice]
     answer: Answer
     evidence: LabelledEvidence
-    why_no_gain: str | None
-    """Why there is no gain although one was asked for; None otherwise."""
+    why_no_gain: str | None  # why there is no gain although one was asked for; None otherwise
 
     @property
     def in_order(self) -> tuple[Rows, LabelledEvidence] | None:

@@ -14,8 +14,7 @@ from mixmood.data.images.pool import FeatureSource
 from mixmood.features.reading import Reading
 from mixmood.scores.registry import fit_score
 
-UNLIKE_SIZE = 2.0
-"""A warning is given where images are so many times larger."""
+UNLIKE_SIZE = 2.0  # a warning is given where images are so many times larger
 MOSTLY = 0.8
 
 
@@ -56,20 +55,16 @@ def _typical(pictures: Sequence[Traits]) -> tuple[float, str]:
     return float(np.median(sides)), kind
 
 
-N_FITTED = 200
-"""Rows of each set from which the axes are computed; large pools do not weigh more."""
+N_FITTED = 200  # rows of each set from which the axes are computed; large pools do not weigh more
 
 
 @dataclass(frozen=True)
 class Projection:
     """The two main axes of some sets of features."""
 
-    centre: Array
-    """The mean row, which is drawn at (0, 0)."""
-    axes: Array
-    """Orthonormal directions, shape (d, 2)."""
-    variance: tuple[float, float]
-    """The share of all variance along each axis."""
+    centre: Array  # the mean row, which is drawn at (0, 0)
+    axes: Array  # orthonormal directions, shape (d, 2)
+    variance: tuple[float, float]  # the share of all variance along each axis
 
     def __call__(self, features: Array) -> Array:
         """The positions of rows on the map, shape (n, 2)."""
@@ -103,8 +98,7 @@ def principal_axes(sets: Sequence[Array]) -> Projection:
 N_POINTS = 48
 """Points of each set on the map: the page of five pools, with pictures, stays under 2 MB."""
 N_EXTREME = 8
-MOST_COMPARED_WITH = 2000
-"""Labelled images that images of pools are compared with."""
+MOST_COMPARED_WITH = 2000  # labelled images that images of pools are compared with
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 
 

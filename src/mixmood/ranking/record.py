@@ -23,8 +23,7 @@ from mixmood.ranking.judge import PoolGains, places_of
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rounds import Rounds
 
-MOST_NAMED = 5
-"""The sentence names at most so many pools; of more, it gives the number."""
+MOST_NAMED = 5  # the sentence names at most so many pools; of more, it gives the number
 RIVALS_OF_ANOTHER_KIND: dict[Nearness, tuple[str, str]] = {
     "same": (" and cannot be told apart from the labelled set",) * 2,
     "different": (" but differs from the labelled set", " but differ from the labelled set"),
@@ -113,8 +112,7 @@ TOO_NEAR = (
     "its images are nearer to the labelled ones than those are to each other: it may hold near "
     "copies, or images of little variety; its distance says how much nearer it is."
 )
-MANY_COPIES = 0.1
-"""A pool with a larger share of near copies of labelled images gets a warning."""
+MANY_COPIES = 0.1  # a pool with a larger share of near copies of labelled images gets a warning
 
 
 @dataclass(frozen=True)
@@ -122,12 +120,10 @@ class Situation:
     """The options of a ranking, and what was done with them."""
 
     asked: RankingPlan
-    used: RankingPlan
-    """The plan as it was followed; see `RankingPlan.fitted`."""
+    used: RankingPlan  # the plan as it was followed; see `RankingPlan.fitted`
     backbone: Backbone | None
     rounds: Rounds
-    set_aside: Mapping[str, str]
-    """Pools that could not be ranked, with the reason."""
+    set_aside: Mapping[str, str]  # pools that could not be ranked, with the reason
     views: ViewEvidence | None = None
     """The labelled images in all views, if one was chosen on all of them."""
 
@@ -212,8 +208,7 @@ def _warnings(gains: PoolGains, labelled: LabelledSet) -> tuple[str, ...]:
     return tuple(f"{pool.name}: {text}" for text in found if text)
 
 
-WORTH_SAYING = 0.75
-"""Early reading is mentioned where at most this share of the images was read."""
+WORTH_SAYING = 0.75  # early reading is mentioned where at most this share of the images was read
 
 
 def _notes(gains: PoolGains, scores: Scores, situation: Situation) -> Iterator[str]:

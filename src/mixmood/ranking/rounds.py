@@ -20,13 +20,10 @@ class Rounds:
 
     labelled: Reading
     pools: dict[str, Reading]
-    too_small: dict[str, str]
-    """Why a pool holds fewer images than a sample."""
+    too_small: dict[str, str]  # why a pool holds fewer images than a sample
     n_done: int
-    n_all: int
-    """Rounds without stopping early."""
-    measured: Measured | None = None
-    """All distances of the plan, if they are known by now."""
+    n_all: int  # rounds without stopping early
+    measured: Measured | None = None  # all distances of the plan, if they are known by now
 
 
 def read_in_rounds(
