@@ -15,13 +15,12 @@ N_ROUNDS = 4
 def train_once(name: str, n_threads: int, n_updates: int) -> None:
     """A run from arrays to its record, as a worker of the test bed does it."""
     from benchmarks.speed.updates import N_LABELLED, N_POOL, SETTINGS, labels
-    from mixmood.ssl.train import limit_threads, train
+    from mixmood.ssl.train import train
 
-    limit_threads(n_threads)
     setting = SETTINGS[name]
     images, classes = setting.pixels(N_LABELLED, seed=1), labels(N_LABELLED)
-    pool = setting.pixels(N_POOL)
-    train(images, classes, pool, images, classes, model=setting.spec, epochs=1, updates=n_updates)
+    options = {"model": setting.spec, "epochs": 1, "updates": n_updates, "threads": n_threads}
+    train(images, classes, setting.pixels(N_POOL), images, classes, **options)
 
 
 def two_runs(effort: Effort) -> list[Row]:

@@ -208,11 +208,6 @@ def default_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int
     return 1 if is_small else torch.get_num_threads()
 
 
-def limit_threads(n_threads: int) -> None:
-    """Let torch compute with `n_threads` threads in this process from now on."""
-    torch.set_num_threads(n_threads)
-
-
 @contextmanager
 def computing_with(n_threads: int) -> Iterator[None]:
     """Within, torch computes with `n_threads` threads; afterwards with as many as before."""

@@ -197,9 +197,6 @@ def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
 
 def network_results(job: Job) -> dict[str, Any]:
     """The results of a run that trains a network."""
-    from mixmood.ssl.train import limit_threads
-
-    limit_threads(job.threads)
     split = drawn(job)
     start = time.perf_counter()
     found = {"distances": None} if job.run.is_supervised else measured_pool(job, split)
