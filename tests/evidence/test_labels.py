@@ -90,6 +90,17 @@ def test_images_that_are_never_held_out_are_not_counted_as_confused(monkeypatch)
     assert pair.n_images == round(pair.share * 40)
 
 
+def test_the_order_of_the_classes_does_not_decide_which_images_are_copies():
+    """Of many images some say how near neighbours usually are: not those of the first class."""
+    rng = np.random.default_rng(0)
+    alike = rng.normal(size=32) + 0.01 * rng.normal(size=(400, 32))
+    others = rng.normal(size=(600, 32))
+    copies = others[:300] + 0.08 * rng.normal(size=(300, 32))
+    features, codes = np.concatenate([alike, others, copies]), np.repeat([0, 1, 2], [400, 600, 300])
+    for order in (np.arange(1300), np.arange(1300)[::-1]):
+        assert copies_in_other_classes(features[order], codes[order]).is_copy.sum() == 600
+
+
 def test_scores_lie_between_0_and_1_and_not_known_is_0():
     scores, _ = label_scores(np.array([[0.0, 1.0], [1.0, 0.0], [np.nan, np.nan]]), np.zeros(3, int))
     assert scores.tolist() == [1.0, 0.0, 0.0]
