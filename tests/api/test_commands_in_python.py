@@ -1,5 +1,7 @@
 """Whatever the command line can do, Python can do."""
 
+import csv
+import gzip
 import inspect
 import json
 
@@ -94,6 +96,9 @@ def test_tables_hold_numbers_and_are_written_in_every_format(filled, tmp_path):
     }
     half = mixmood.testbed_tables(filled.folder, only=["percent=50"], selection="best")
     assert len(half.tables.accuracies) == 3
+    half.write(tmp_path / "half")
+    with gzip.open(tmp_path / "half" / "records.csv.gz", "rt") as file:
+        assert {row["ood_percent"] for row in csv.DictReader(file)} == {"50.0"}
 
 
 @pytest.mark.parametrize(

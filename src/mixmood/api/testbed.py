@@ -19,6 +19,7 @@ from mixmood.testbed.store import Store
 if TYPE_CHECKING:
     from mixmood.testbed.analysis.correlate import Agreement
     from mixmood.testbed.analysis.tables import Tables
+    from mixmood.testbed.cells import CellFilter
 
 
 @with_options(TestbedPlan)
@@ -73,6 +74,7 @@ class TestbedTables:
 
     tables: "Tables"
     _store: Store
+    _only: "CellFilter"
 
     def to_text(self, format: str = "text", table: int | None = None) -> str:
         """One table or all, as text, markdown, latex, csv (one table only) or json."""
@@ -95,7 +97,7 @@ class TestbedTables:
         return NUMBERS if self.tables.arms else NUMBERS[:3]
 
     def write(self, folder: str | Path) -> None:
-        """All tables (Markdown, CSV, JSON), the figures and the records, into a folder."""
+        """All tables (Markdown, CSV, JSON), their figures and records, into a folder."""
         from mixmood.report.testbed.export import figures, records_csv_gz
         from mixmood.testbed.analysis.tables import chosen_records
 
@@ -105,7 +107,7 @@ class TestbedTables:
             files[f"table{number}.md"] = self.to_text("markdown", number)
             files[f"table{number}.csv"] = self.to_text("csv", number)
         files["tables.json"] = self.to_text("json")
-        files["records.csv.gz"] = records_csv_gz(chosen_records(self._store))
+        files["records.csv.gz"] = records_csv_gz(chosen_records(self._store, self._only))
         for name, content in files.items():
             write_atomic(place / name, content)
 
@@ -138,7 +140,7 @@ def testbed_tables(
             f"To correlate, at least {LEAST_CELLS} contaminated cells of one task must share a "
             "seed. Run more of the test bed, or select less strictly."
         )
-    return TestbedTables(found, place)
+    return TestbedTables(found, place, plan.cells)
 
 
 def check_format(format: str, table: int | None) -> None:
