@@ -1,6 +1,7 @@
 """Images of a pool that are labelled, near copies of labelled ones, or repeated."""
 
 import numpy as np
+import pytest
 
 import mixmood
 
@@ -15,6 +16,15 @@ def test_copies_of_labelled_images_are_left_out_and_told(sets):
         "60 of 260 images tried are copies of labelled ones and were left out.",
     )
     assert mid.warnings == ()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_copies_are_found_where_features_are_other_floats(kind, sets):
+    labelled, pools = sets
+    single = labelled.astype(np.float32)
+    copies = np.concatenate([pools["near"].astype(np.float32), single]).astype(kind)
+    report = mixmood.rank(single.astype(np.float64), {"near": copies}, until=None, draws=2)
+    assert report.candidates[0].n_read == len(pools["near"])
 
 
 def test_a_pool_of_nothing_but_labelled_images_is_set_aside(sets):

@@ -98,7 +98,10 @@ class Sample:
         """The content of each image: equal images have equal contents."""
         if self.is_batch_dependent:
             return self.digests
-        return tuple(row.tobytes() for row in next(iter(self.blocks.values())))
+        rows = next(iter(self.blocks.values()))
+        if isinstance(self.pool, FeatureSource):  # sets may hold the same numbers as other floats
+            rows = rows.astype(np.float64)
+        return tuple(row.tobytes() for row in rows)
 
     @property
     def n_distinct(self) -> int:
