@@ -130,7 +130,7 @@ def _gain_words(probe: Probe | None) -> str:
     is_near = abs(probe.gain - LEAST_GAIN) < 0.1
     return (
         f"gain {probe.gain:{'+.2f' if is_near else '+.1f'}} points ({low:+.1f} to {high:+.1f}), "
-        f"P(helps) {_chance(probe.p_helps)}"
+        f"P(helps) {chance(probe.p_helps, HELPS, HARMS)}"
     )
 
 
@@ -142,11 +142,11 @@ def _share_words(share: ShareRecord | None) -> str:
     return f"{value} % of it useful ({low:.0f} to {high:.0f})"
 
 
-def _chance(value: float) -> str:
-    """A probability; an estimated error cannot show certainty."""
+def chance(value: float, *thresholds: float) -> str:
+    """A probability with two digits; an estimated error cannot show certainty."""
     if value > 0.99:
         return "> 0.99"
-    return "< 0.01" if value < 0.01 else _beside(value, ".2f", HELPS, HARMS)
+    return "< 0.01" if value < 0.01 else _beside(value, ".2f", *thresholds)
 
 
 def _beside(value: float, form: str, *thresholds: float) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 from mixmood.core.files import csv_text
 from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
 from mixmood.core.text import counted, either_form, in_percent
-from mixmood.evidence.advice import percent
+from mixmood.evidence.advice import chance, percent
 from mixmood.report.text import in_view, printable
 
 Marks = tuple[str, str, str, str, str]
@@ -72,7 +72,7 @@ def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
             Text(f"{result.p_holm:.2g}", style="" if result.p_holm <= SIGNIFICANT else "green")
             for result in results
         ],
-        "P(nearest)": [Text(_chance(result.p_best)) for result in results],
+        "P(nearest)": [Text(chance(result.p_best)) for result in results],
         "ranks": [Text(_span(result.rank_interval)) for result in results],
     }
     if is_main and any(pool.probe for pool in pools):
@@ -189,13 +189,6 @@ def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:
     return max(min(name, left), 1), 0
 
 
-def _chance(share: float) -> str:
-    """A probability with two digits; an estimated error cannot show certainty."""
-    if share > 0.99:
-        return "> 0.99"
-    return "< 0.01" if share < 0.01 else f"{share:.2f}"
-
-
 MOST_POOLS = 8  # whose warnings or advice are explained; hundreds would hide the result
 IN_FULL = "--json or --html"
 
@@ -303,7 +296,7 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
     for pool in advised[:MOST_POOLS]:
         order = ""
         if ranking.by == "gain" and len(ranking.candidates) > 1:
-            order = f"; P(gains most) {_chance(pool.p_best)}, rank {_span(pool.rank_interval)}"
+            order = f"; P(gains most) {chance(pool.p_best)}, rank {_span(pool.rank_interval)}"
         yield f"{pool.name}: {pool.advice}; {pool.advice_reason}{order}."
     if len(advised) > MOST_POOLS:
         yield f"{counted(len(advised) - MOST_POOLS, 'more pool')}: see {IN_FULL}."
