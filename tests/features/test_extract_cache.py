@@ -37,6 +37,19 @@ def test_a_package_of_onnx_runtime_under_another_name_tells_the_same_version(mon
     assert prepare.runtime_version() == told
 
 
+def test_another_version_of_pydicom_misses_the_cache(tmp_path, cache, monkeypatch):
+    from tests.fixtures.dicom_files import RAMP, made
+
+    (tmp_path / "scan.dcm").write_bytes(made(RAMP.astype(np.uint16)))
+    (tmp_path / "photo.png").write_bytes(encoded(np.arange(192).reshape(8, 8, 3).astype(np.uint8)))
+    pool = FolderSource(tmp_path, "scans")
+    assert [n_embedded(pool, range(2), Means(), cache=cache) for _ in range(2)] == [2, 0]
+    known = prepare.package_version
+    others = {"pydicom": "9.9"}
+    monkeypatch.setattr(prepare, "package_version", lambda name: others.get(name) or known(name))
+    assert n_embedded(pool, range(2), Means(), cache=cache) == 1
+
+
 def test_a_half_warm_cache_gives_the_same_bits(pool, cache):
     backbone = load_backbone(resolution=64)
     cold = extract(pool, range(40), backbone)

@@ -12,6 +12,7 @@ from mixmood.core.cache import FeatureCache, FeatureRow
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.version import package_version
 from mixmood.data.images.decode import QUIET, Raw, decode, decode_squares, wide_values
+from mixmood.data.images.dicom import is_dicom
 from mixmood.data.images.pixel_range import FULL, PixelRange
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
@@ -42,6 +43,7 @@ class Prepared:
     where: str  # its name in messages
     seen: tuple[Seen, ...]  # by each backbone
     digest: bytes = b""  # of its content
+    decoders: bytes = b""  # the versions of what decodes it, if it is DICOM
     raw: bytes | Picture | None = None  # the content that is still to be decoded
     problem: str | None = None
     is_poor_range: bool = False
@@ -121,7 +123,7 @@ class Preparer:
     def _key(self, image: Prepared, number: int, block: str) -> bytes:
         """The key in the cache of a block of features, by one of the backbones."""
         words = self._spaces[number] + block.encode()
-        return hashlib.blake2b(image.digest + words, digest_size=20).digest()
+        return hashlib.blake2b(image.digest + image.decoders + words, digest_size=20).digest()
 
     def _read(self, place: int, index: int) -> Prepared:
         image = Prepared(place, self._source.locate(index), tuple(Seen() for _ in self._sides))
@@ -142,6 +144,7 @@ class Preparer:
         for image in images:
             if image.raw is not None:
                 image.digest = content_digest(image.raw)
+                image.decoders = dicom_decoders() if is_dicom(image.raw) else b""
         if self._cache is None:
             return
         # Many keys at once: each call locks the file of the cache.
@@ -226,6 +229,12 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
     if pixel_range is not None:
         words += f" range {pixel_range.low:g} {pixel_range.high:g}"
     return hashlib.blake2b(words.encode(), digest_size=32).digest()
+
+
+def dicom_decoders() -> bytes:
+    """The versions of pydicom and of the decoders that it uses; images of Pillow need none."""
+    names = ("pydicom", "pylibjpeg-libjpeg", "pylibjpeg-openjpeg", "python-gdcm")
+    return " ".join(map(str, map(package_version, names))).encode()
 
 
 def runtime_version() -> str:
