@@ -38,8 +38,7 @@ class Scores:
 
     pools: dict[str, dict[str, RankedDissimilarity]]
     noise_floor: dict[str, NoiseFloor]
-    copied: dict[str, float] = field(default_factory=dict)
-    """The share of near copies of labelled images in each pool; 0 where it is missing."""
+    copied: dict[str, float] = field(default_factory=dict)  # shares of near copies, 0 if missing
 
     def nearness(self, measure: str) -> dict[str, Nearness]:
         """How each pool relates to the labelled set by one measure."""
@@ -50,8 +49,7 @@ class Scores:
         }
 
 
-Measured = tuple[DrawnDistances, Certainty]
-"""The distances of all draws of a plan, and the certainty of their means."""
+Measured = tuple[DrawnDistances, Certainty]  # of all draws of a plan, and of their means
 
 
 def score(

@@ -13,8 +13,7 @@ from mixmood.measures.batch import partition_distances
 from mixmood.measures.histogram import Overflow
 from mixmood.measures.registry import compare
 
-MOST_EXACT = 50
-"""Up to so many pairs, without ties, the p-value of signed ranks is exact, as it is in SciPy."""
+MOST_EXACT = 50  # pairs without ties, up to which p-values of signed ranks are exact, as in SciPy
 
 
 def why_too_small(

@@ -36,8 +36,7 @@ class PoolGains:
 
     labelled: Reading
     pools: dict[str, Reading]
-    parts: dict[str, JudgedPart]
-    """The images of each pool that were judged, with their useful share."""
+    parts: dict[str, JudgedPart]  # the images of each pool that were judged, with their share
     probes: dict[str, Probe | None]  # the gains; None without classes
     advice: dict[str, PoolAdvice]
     answer: Answer

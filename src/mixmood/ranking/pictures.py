@@ -95,8 +95,7 @@ def principal_axes(sets: Sequence[Array]) -> Projection:
     return Projection(centre, axes, (float(shares[0]), float(shares[1])))
 
 
-N_POINTS = 48
-"""Points of each set on the map: the page of five pools, with pictures, stays under 2 MB."""
+N_POINTS = 48  # of each set on the map: a page of five pools, with pictures, stays under 2 MB
 N_EXTREME = 8
 MOST_COMPARED_WITH = 2000  # labelled images that images of pools are compared with
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")

@@ -20,8 +20,7 @@ from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
 
-LEAST_SAMPLE = 20
-"""The sample size does not shrink further for a small pool: all pools would be judged by it."""
+LEAST_SAMPLE = 20  # it shrinks no further for a small pool: all pools would be judged by it
 
 
 @dataclass(frozen=True)

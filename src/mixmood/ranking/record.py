@@ -65,10 +65,8 @@ def verdict(scores: Scores, measure: str, kinds: Mapping[str, Nearness]) -> str:
     return "; ".join(parts) + "."
 
 
-MOST_CLASSIFIED, MOST_CLASSES = 2000, 100
-"""Labelled images and classes on which the classifier is trained; they bound the time."""
-MOSTLY, TIMES = 0.6, 2.0
-"""A warning is given where a class has this share of a pool, and TIMES its labelled share."""
+MOST_CLASSIFIED, MOST_CLASSES = 2000, 100  # labelled images, and classes: they bound the time
+MOSTLY, TIMES = 0.6, 2.0  # a warning of a class with this share of a pool, TIMES that of the labels
 
 
 def pool_class_shares(
@@ -124,8 +122,7 @@ class Situation:
     backbone: Backbone | None
     rounds: Rounds
     set_aside: Mapping[str, str]  # pools that could not be ranked, with the reason
-    views: ViewEvidence | None = None
-    """The labelled images in all views, if one was chosen on all of them."""
+    views: ViewEvidence | None = None  # labelled images in all views, if one was chosen on all
 
 
 def ranking_record(gains: PoolGains, scores: Scores, situation: Situation) -> Ranking:

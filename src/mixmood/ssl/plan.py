@@ -120,8 +120,7 @@ class TrainingPlan(Recipe):
     epochs: int = by_model("epochs", " equal parts of its updates")
     learning_rate: float = by_model("learning_rate")
     augment: Any = by_model("augment")
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    """Settings of the algorithm that differ from its defaults."""
+    settings: Mapping[str, Setting] = field(default_factory=dict)  # that are not the defaults
     image_size: int | None = option(
         None,
         "Side of the square images in pixels.",

@@ -153,7 +153,7 @@ class FrozenPool:
 
     @cached_property
     def distances(self) -> dict[str, Any]:
-        """Every measure on the last layer, at the heads' resolution unless another was wanted."""
+        """Every measure on the last layer of the heads' network, unless another was wanted."""
         section, own = self.job.config.distances, self.network.resolution
         plan, side = distance_plan(self.job), section.resolution or own
         labelled, pool = self.labelled, self.unlabelled
