@@ -145,6 +145,14 @@ def rule(records: Records) -> list[str]:
     return [f"**{verdict}**", "", *lines]
 
 
+def full_size(records: Records) -> list[str]:
+    """The rule, the paper's drops and the correlations for images of their full side."""
+    if not records:
+        return [f"`full-size` is {progress('full-size')}."]
+    parts = [rule(records), collapse(records), correlations(records)]
+    return [line for part in parts for line in (*part, "")][:-1]
+
+
 def cells(records: Records) -> list[str]:
     """Tables 1 and 2: accuracy by arm and the cosine distance, each beside the paper's."""
     accuracies, distances = paper_table("table1_accuracy"), paper_table("table2_distances")
@@ -370,6 +378,7 @@ def main() -> None:
         "claims": claimed,
         "fingerprints": lambda: fingerprints(central, whole("labels-150")),
         "variants": variants,
+        "full-size": lambda: full_size(whole("full-size")),
         "untrained": untrained,
         "algorithms": lambda: ways("algorithms"),
         "pool-size": lambda: ways("pool-size"),
