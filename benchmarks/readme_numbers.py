@@ -21,6 +21,9 @@ from benchmarks.probe.evidence import REPORT_ROWS, columns_of
 from benchmarks.replication import page as replication
 from benchmarks.replication.records import CENTRAL, published
 from benchmarks.results_page import HEAD, MAIN, RESULTS, lines_of
+from benchmarks.testbed import predictors
+from benchmarks.testbed.records import pools_of, units_of
+from benchmarks.testbed.records import read_rows as read_runs
 from mixmood.core.text import counted
 from mixmood.testbed.analysis.agreement import MEAN, arm_agreement_rows
 
@@ -117,6 +120,23 @@ def paper_claims() -> Iterator[Claim]:
     yield Claim(f"0 to {max(half):.1f} ({np.mean(half):.1f} on average)", source)
 
 
+def grid_claims() -> Iterator[Claim]:
+    """The paper's grid on frozen features, by the number that the paper gives."""
+    folder = RESULTS / "paper-frozen"
+    units = predictors.whole(units_of(pools_of(read_runs(folder)), "60", "mixmatch"))
+    seeds = len({seed for _, seed in units})
+    by_gain, by_cosine = (
+        predictors.as_paper(predictors.contaminated(units), name).value
+        for name in ("probe: expected gain", "cosine")
+    )
+    yield Claim(
+        f"On the paper's grid (60 labels, MixMatch heads, {NUMBERS[seeds]} seeds) the expected "
+        f"gain correlates with accuracy, as the paper measures it, by {by_gain:.2f}, nearness by "
+        f"`cosine` by {by_cosine:.2f}",
+        "results/paper-frozen",
+    )
+
+
 def replication_claims() -> Iterator[Claim]:
     """The arms of the paper's protocol."""
     records = published(CENTRAL)
@@ -139,7 +159,13 @@ def replication_claims() -> Iterator[Claim]:
 
 def claims() -> list[Claim]:
     """All of them."""
-    return [*journey_claims(), *gain_claims(), *paper_claims(), *replication_claims()]
+    return [
+        *journey_claims(),
+        *gain_claims(),
+        *paper_claims(),
+        *grid_claims(),
+        *replication_claims(),
+    ]
 
 
 def is_written(claim: Claim) -> bool:

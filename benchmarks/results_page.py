@@ -242,7 +242,8 @@ def paper_section() -> Lines:
         f"{len(rows)} runs, {len({seed for _, seed in units})} seeds; a MixMatch head, 60 labels, "
         "the ten contaminated pools of a task. The first column is the paper's own number (r of "
         "means over seeds, mean of tasks; 1 would be perfect), the others are computed within a "
-        "task and seed (`mixmood testbed run paper-frozen`, `results/paper-frozen`).",
+        "task and seed (`mixmood testbed run paper-frozen`, `results/paper-frozen`). Some of the "
+        "classes are those of development tasks: the table above says more about new data.",
         "",
         *short_table(units),
     ]

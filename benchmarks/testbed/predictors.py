@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.testbed.records import Pool, pools_of, read_rows, units_of
 from benchmarks.testbed.units import (
+    Mean,
     Unit,
     best,
     by_unit,
@@ -55,6 +56,11 @@ def _scores(name: str) -> Callable[[list[Pool]], np.ndarray]:
     return lambda pools: scores(sorted(pools, key=place), name)
 
 
+def as_paper(units: Units, name: str) -> Mean:
+    """The paper's number: Pearson of means over seeds, the mean of the tasks."""
+    return correlation_of_means(*(by_unit(units, f) for f in (_scores(name), accuracies)))
+
+
 def picked(pools: list[Pool], name: str) -> float:
     """The gain of what a predictor picks: by advice, the best pool to be used, or none."""
     if name != ADVICE:
@@ -98,7 +104,7 @@ def oracle_cells(units: Units) -> list[str]:
 
 def table(units: Units) -> list[str]:
     """One number of labels and algorithm in Markdown."""
-    mixed = {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
+    mixed = contaminated(units)
     foreign = {unit: [p for p in pools if p.percent == 100] for unit, pools in units.items()}
     names = list(
         dict.fromkeys(name for own in units.values() for p in own for name in p.predictors())
@@ -106,20 +112,24 @@ def table(units: Units) -> list[str]:
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     for name in names:
         words = cells_of(mixed, name) + cells_of(foreign, name)[1:]
-        whole_r = correlation_of_means(*(by_unit(mixed, f) for f in (_scores(name), accuracies)))
-        lines.append("| " + " | ".join([name, whole_r.text(), *words]) + " |")
+        lines.append("| " + " | ".join([name, as_paper(mixed, name).text(), *words]) + " |")
     words = ["-", *oracle_cells(mixed), *oracle_cells(foreign)[1:]]
     return [*lines, "| " + " | ".join([ORACLE, *words]) + " |"]
 
 
+def contaminated(units: Units) -> Units:
+    """Without the clean pools."""
+    return {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
+
+
 def short_table(units: Units) -> list[str]:
     """Correlations, regret and bad picks of each predictor over the contaminated pools."""
-    mixed = {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
+    mixed = contaminated(units)
     lines = ["| " + " | ".join(HEAD[:6]) + " |", "|" + "---|" * 6]
     every = [pool for pools in units.values() for pool in pools]
     for name in dict.fromkeys(name for pool in every for name in pool.predictors()):
-        as_paper = correlation_of_means(*(by_unit(mixed, f) for f in (_scores(name), accuracies)))
-        lines.append("| " + " | ".join([name, as_paper.text(), *cells_of(mixed, name)]) + " |")
+        words = [name, as_paper(mixed, name).text(), *cells_of(mixed, name)]
+        lines.append("| " + " | ".join(words) + " |")
     return [*lines, "| " + " | ".join([ORACLE, "-", *oracle_cells(mixed)]) + " |"]
 
 
