@@ -202,6 +202,32 @@ def correlations(records: Records) -> list[str]:
     return lines
 
 
+def r_with_paper(records: Records, task: str, arm: str) -> float:
+    """Pearson's r of our accuracies, means over seeds, and the paper's cosine distances."""
+    found: dict[tuple[str, float], list[float]] = {}
+    for record in records:
+        if record.run.task == task and record.run.percent:
+            cell = record.run.source, record.run.percent
+            found.setdefault(cell, []).append(accuracy(record, arm, "best"))
+    theirs = paper_table("table2_distances")
+    distances = [theirs[task, *cell, "cosine"] for cell in found]
+    return float(np.corrcoef([np.mean(own) for own in found.values()], distances)[0, 1])
+
+
+def paper_distances() -> list[str]:
+    """r of our accuracies with the paper's distances, at half and at full size."""
+    tables = {"half": whole(CENTRAL), "full": whole("full-size")}
+    paper = paper_table("table3_correlations")
+    lines = headed("task", *(f"{arm}, {size} size" for size in tables for arm in "ABD"), "paper")
+    columns = [[r_with_paper(own, task, arm) for own in tables.values() if own for arm in "ABD"]
+               for task in TASKS]  # fmt: skip
+    for task, own in zip((*TASKS, MEAN), [*columns, np.mean(columns, axis=0)], strict=True):
+        tasks = TASKS if task == MEAN else (task,)
+        theirs = np.mean([paper[one, 60, "cosine"] for one in tasks])
+        lines.append(f"| {task} | {' | '.join(f'{r:.2f}' for r in own)} | {theirs:.2f} |")
+    return lines
+
+
 def claimed(n_labelled: int = 60) -> list[str]:
     """The paper's claims in arms A, B and D; runs without a pool are those of `algorithms`."""
     rows = read_rows(RESULTS / CENTRAL)
@@ -375,6 +401,7 @@ def main() -> None:
         "cells": lambda: cells(central),
         "collapse": lambda: collapse(central),
         "correlations": lambda: correlations(central),
+        "paper-distances": paper_distances,
         "claims": claimed,
         "fingerprints": lambda: fingerprints(central, whole("labels-150")),
         "variants": variants,
