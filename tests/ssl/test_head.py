@@ -495,8 +495,3 @@ def test_with_a_named_algorithm_all_pools_are_used(photos, told):
         ("a", 30, None), ("b", n_test, None),
     ]  # fmt: skip
     assert any("c is set aside: all of its 24 readable" in text for text in told.warnings)
-
-
-def test_a_network_takes_one_pool(photos):
-    with pytest.raises(InputError, match="A network is trained with one pool; got"):
-        train(photos / "labelled", {"a": photos / "pool", "b": photos / "pool"}, model="wrn-tiny")

@@ -419,3 +419,9 @@ def test_a_threshold_that_no_guess_reached_is_told():
 
 def test_a_training_without_a_pool_has_nothing_to_tell():
     assert list(pool_warnings(record(epoch(1, None)), CODES)) == []
+
+
+def test_a_network_takes_one_pool(photos):
+    pools = {"a": photos / "pool", "b": photos / "pool"}
+    with pytest.raises(InputError, match="A network is trained with one pool; got"):
+        train_model(photos / "labelled", pools, model="wrn-tiny")
